@@ -1,0 +1,98 @@
+"""Elementary functions that vectorise, and random numbers that do not depend on order.
+
+numba's wheels come without a vector maths library, so ``math.exp`` in a loop is one call per
+element. :func:`exp` has no branch and no table: LLVM turns a loop over it into SIMD code, about
+seven times faster with AVX2, with a relative error below 1e-15.
+
+Random numbers are a pure function of (seed, iteration, query, document): the same whatever the
+number of threads, the order of queries, and whether training was interrupted in between.
+"""
+
+import numpy as np
+
+from gbrank._compile import EXACT_MATH, kernel
+
+_LOG2_E = 1.4426950408889634
+# ln 2 in two parts; the first has 20 trailing zero bits, so its product with an exponent is exact.
+_LN2_HIGH = 6.93147180369123816490e-01
+_LN2_LOW = 1.90821492927058770002e-10
+# Adding 1.5 * 2^52 to a small whole number leaves that number in the low bits of the sum.
+_TO_LOW_BITS = 6755399441055744.0
+_LOWEST = -708.0
+_HIGHEST = 709.0
+
+
+@kernel(EXACT_MATH)
+def exp(x):
+    """Return e^x for a finite or infinite float64: 0 below -708, e^709 above 709.
+
+    >>> from gbrank.fastmath import exp
+    >>> float(exp(0.0)), float(exp(-800.0))
+    (1.0, 0.0)
+    """
+    inside = min(max(x, _LOWEST), _HIGHEST)
+    n = np.rint(inside * _LOG2_E)
+    r = (inside - n * _LN2_HIGH) - n * _LN2_LOW  # |r| <= ln(2) / 2
+    r2 = r * r
+    r4 = r2 * r2
+    # Taylor polynomial of degree 12, paired (Estrin) so that multiplications overlap.
+    low = ((1.0 + r) + r2 * (0.5 + r * (1.0 / 6.0))) + r4 * (
+        (1.0 / 24.0 + r * (1.0 / 120.0)) + r2 * (1.0 / 720.0 + r * (1.0 / 5040.0))
+    )
+    high = (
+        (1.0 / 40320.0 + r * (1.0 / 362880.0))
+        + r2 * (1.0 / 3628800.0 + r * (1.0 / 39916800.0))
+        + r4 * (1.0 / 479001600.0)
+    )
+    exponent = np.float64(n + _TO_LOW_BITS).view(np.int64)
+    power_of_two = np.int64((exponent + 1023) << 52).view(np.float64)
+    value = (low + r4 * r4 * high) * power_of_two
+    return value if x >= _LOWEST else 0.0
+
+
+@kernel(EXACT_MATH)
+def sigmoid(x):
+    """Return 1 / (1 + e^-x) for a finite or infinite float64.
+
+    >>> from gbrank.fastmath import sigmoid
+    >>> float(sigmoid(0.0))
+    0.5
+    """
+    return 1.0 / (1.0 + exp(-x))
+
+
+@kernel(EXACT_MATH)
+def _mix64(z):
+    """Scramble 64 bits (the finaliser of splitmix64: Steele, Lea and Flood, 2014)."""
+    z = np.uint64(z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = np.uint64(z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.uint64(z ^ (z >> np.uint64(31)))
+
+
+@kernel(EXACT_MATH)
+def random_key(seed, iteration, query):
+    """Return the 64-bit key of one query at one boosting iteration."""
+    golden = np.uint64(0x9E3779B97F4A7C15)
+    z = _mix64(np.uint64(seed) + golden)
+    z = _mix64(np.uint64(z ^ np.uint64(iteration)) + golden)
+    return _mix64(np.uint64(z ^ np.uint64(query)) + golden)
+
+
+@kernel(EXACT_MATH)
+def random_uniform(key, document):
+    """Return a number in [0, 1), a multiple of 2^-31, for one document of the query of ``key``.
+
+    A 32-bit mixer (constants: Wellons, hash-prospector) keyed with both halves of ``key``; 32-bit
+    multiplications vectorise on every CPU with SSE4, 64-bit ones only with AVX-512.
+
+    >>> from gbrank.fastmath import random_key, random_uniform
+    >>> u = float(random_uniform(random_key(0, 0, 0), 0))
+    >>> 0.0 <= u < 1.0
+    True
+    """
+    z = np.uint32(np.uint32(document) * np.uint32(0x9E3779B9) + np.uint32(key))
+    z = np.uint32(np.uint32(z ^ np.uint32(z >> np.uint32(16))) * np.uint32(0x21F0AAAD))
+    z = np.uint32(z ^ np.uint32(z >> np.uint32(15)) ^ np.uint32(key >> np.uint64(32)))
+    z = np.uint32(z * np.uint32(0x735A2D97))
+    z = np.uint32(z ^ np.uint32(z >> np.uint32(15)))
+    return np.float64(np.int32(z >> np.uint32(1))) * (1.0 / 2147483648.0)

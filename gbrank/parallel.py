@@ -1,0 +1,92 @@
+"""Runs a kernel over blocks of queries on plain threads.
+
+numba's own threads (``parallel=True``) abort after ``fork`` and when two Python threads enter at
+once, so a kernel here is ordinary single-threaded code over a range of queries that releases the
+GIL. A step starts its threads and joins them: nothing outlives a call, so nothing can be lost in a
+fork.
+"""
+
+import os
+import threading
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Below this many units of cost (about one document of a cheap loss each) a second thread costs
+#: more to start than it saves.
+MIN_BLOCK_COST = 16_384
+
+
+def resolve_n_jobs(n_jobs: int | None) -> int:
+    """Return how many threads ``n_jobs`` stands for.
+
+    ``None`` means ``OMP_NUM_THREADS`` where that is set, as for LightGBM, else every CPU that this
+    process may use; -1 means every CPU, -2 all but one.
+
+    >>> from gbrank.parallel import resolve_n_jobs
+    >>> resolve_n_jobs(3)
+    3
+    """
+    if n_jobs is None:
+        wanted = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+        return int(wanted) if wanted.isdigit() and int(wanted) > 0 else _usable_cpus()
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
+    return int(n_jobs) if n_jobs > 0 else max(1, _usable_cpus() + 1 + int(n_jobs))
+
+
+def _usable_cpus() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def cut_queries(cost: NDArray[np.int64], n_blocks: int) -> NDArray[np.int64]:
+    """Cut the queries into at most ``n_blocks`` runs of nearly equal total cost.
+
+    Returns the first query of each block and, last, the number of queries.
+
+    >>> import numpy as np
+    >>> from gbrank.parallel import cut_queries
+    >>> cut_queries(np.array([40_000, 10_000, 10_000, 20_000]), 2)
+    array([0, 1, 4])
+    """
+    n_queries = len(cost)
+    total = np.cumsum(cost, dtype=np.float64)
+    if n_queries == 0:
+        return np.zeros(1, dtype=np.int64)
+    n_blocks = int(max(1, min(n_blocks, n_queries, total[-1] // MIN_BLOCK_COST)))
+    inner = np.searchsorted(total, total[-1] * np.arange(1, n_blocks) / n_blocks) + 1
+    return np.unique(np.concatenate(([0], inner, [n_queries]))).astype(np.int64)
+
+
+def run_blocks(work: Callable[[int, int, int], object], cuts: NDArray[np.int64]) -> None:
+    """Call ``work(block, first_query, last_query)`` for every block, each on a thread of its own.
+
+    The calling thread takes the first block. An error in any block is raised here, after all have
+    ended.
+    """
+    spans = [(block, int(cuts[block]), int(cuts[block + 1])) for block in range(len(cuts) - 1)]
+    if len(spans) <= 1:
+        for span in spans:
+            work(*span)
+        return
+    errors: list[BaseException] = []
+
+    def guarded(block: int, first: int, last: int) -> None:
+        try:
+            work(block, first, last)
+        except BaseException as error:  # handed to the caller below
+            errors.append(error)
+
+    threads = [threading.Thread(target=guarded, args=span, daemon=True) for span in spans[1:]]
+    for thread in threads:
+        thread.start()
+    try:
+        work(*spans[0])
+    finally:
+        for thread in threads:
+            thread.join()
+    if errors:
+        raise errors[0]
