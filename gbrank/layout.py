@@ -19,7 +19,8 @@ class QueryLayout:
     """Rows grouped into queries: query ``q`` is rows ``bounds[q]`` to ``bounds[q + 1]``.
 
     Rows in any order are put together by :meth:`sort`; queries come in the order of their first
-    row, the rows of a query keep their order. Build one with :meth:`from_qid` or :meth:`from_group`.
+    row, the rows of a query keep their order. Build one with :meth:`from_qid` or
+    :meth:`from_group`.
 
     Attributes
     ----------
@@ -146,13 +147,14 @@ class QueryLayout:
         return f"row {row} (query {name.item() if isinstance(name, np.generic) else name!r})"
 
 
-def check_labels(labels: ArrayLike, layout: QueryLayout | None = None) -> FloatArray:
-    """Return labels as contiguous float64; refuse anything but finite numbers >= 0."""
+def check_labels(
+    labels: ArrayLike, layout: QueryLayout | None = None, *, signed: bool = False
+) -> FloatArray:
+    """Return labels as contiguous float64; refuse all but finite numbers, >= 0 unless ``signed``."""
     values = _numbers(labels, "labels")
     _check_length(values, layout, "labels")
-    _refuse_where(
-        ~np.isfinite(values) | (values < 0), values, layout, "labels must be finite numbers >= 0"
-    )
+    expected = "labels must be finite numbers" + ("" if signed else " >= 0")
+    _refuse_outside(-np.inf if signed else 0.0, values, layout, expected)
     return values
 
 
@@ -160,7 +162,7 @@ def check_scores(scores: ArrayLike, layout: QueryLayout | None = None) -> FloatA
     """Return scores as contiguous float64; refuse NaN and infinities."""
     values = _numbers(scores, "scores")
     _check_length(values, layout, "scores")
-    _refuse_where(~np.isfinite(values), values, layout, "scores must be finite numbers")
+    _refuse_outside(-np.inf, values, layout, "scores must be finite numbers")
     return values
 
 
@@ -168,9 +170,7 @@ def check_weights(weights: ArrayLike, layout: QueryLayout | None = None) -> Floa
     """Return weights, one per row, as contiguous float64; refuse NaN, infinities and negatives."""
     values = _numbers(weights, "weights")
     _check_length(values, layout, "weights")
-    _refuse_where(
-        ~np.isfinite(values) | (values < 0), values, layout, "weights must be finite numbers >= 0"
-    )
+    _refuse_outside(0.0, values, layout, "weights must be finite numbers >= 0")
     return values
 
 
@@ -225,13 +225,16 @@ def _check_length(values: FloatArray, layout: QueryLayout | None, name: str) -> 
         )
 
 
-def _refuse_where(
-    wrong: NDArray[np.bool_], values: FloatArray, layout: QueryLayout | None, expected: str
+def _refuse_outside(
+    lowest: float, values: FloatArray, layout: QueryLayout | None, expected: str
 ) -> None:
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        where = f"row {row}" if layout is None else layout.describe_row(row)
-        raise ValueError(f"{expected}, but {where} has {values[row]:g}")
+    """Refuse NaN, infinities and values below ``lowest``; say which row comes first."""
+    # NaN passes no comparison, so two plain passes clear good input
+    if len(values) == 0 or (-np.inf < values.min() >= lowest and values.max() < np.inf):
+        return
+    row = int(np.argmax(~np.isfinite(values) | (values < lowest)))
+    where = f"row {row}" if layout is None else layout.describe_row(row)
+    raise ValueError(f"{expected}, but {where} has {values[row]:g}")
 
 
 def _as_qid(qid: Any) -> Any:

@@ -1,0 +1,55 @@
+# Every target makes .venv and installs what it needs; a second call finds that done.
+
+PYTHON ?= python3
+JOBS ?= 2
+VENV := .venv
+RUN := $(VENV)/bin/python
+SOURCES := gbrank tests benchmarks
+
+.PHONY: help demo test test-all lint format bench clean
+.SECONDARY:
+
+help:
+	@echo "make demo      train on synthetic data at two noise levels, print the table, draw the plot"
+	@echo "make test      lint, types and all tests but the slow ones"
+	@echo "make test-all  the slow tests too"
+	@echo "make lint      ruff and mypy"
+	@echo "make format    let ruff rewrite the files"
+	@echo "make bench     speed against LightGBM's own objectives"
+	@echo "make clean     delete .venv and everything that was built"
+
+demo: $(VENV)/.installed-plot
+	$(RUN) benchmarks/demo.py
+
+test: lint $(VENV)/.installed-test
+	$(RUN) -m pytest -n $(JOBS) --dist worksteal
+
+test-all: lint $(VENV)/.installed-test
+	$(RUN) -m pytest -n $(JOBS) --dist worksteal -m "slow or not slow"
+
+lint: $(VENV)/.installed-lint
+	$(RUN) -m ruff check $(SOURCES)
+	$(RUN) -m ruff format --check $(SOURCES)
+	$(RUN) -m mypy
+
+format: $(VENV)/.installed-lint
+	$(RUN) -m ruff check --fix $(SOURCES)
+	$(RUN) -m ruff format $(SOURCES)
+
+bench: $(VENV)/.installed-plot
+	$(RUN) benchmarks/speed.py
+
+clean:
+	rm -rf $(VENV) build dist demo *.egg-info .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache
+	find gbrank tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One stamp per extra of pyproject.toml, older than it when dependencies may have changed.
+$(VENV)/.installed-%: pyproject.toml | $(RUN)
+	$(RUN) -m pip install --quiet --quiet --editable ".[$*]"
+	@touch $@
+
+$(RUN):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "gbrank needs Python >= 3.11; name one with: make PYTHON=python3.11 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --upgrade pip

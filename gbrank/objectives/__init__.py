@@ -1,0 +1,70 @@
+"""The objectives, by class and by name."""
+
+from typing import Any
+
+from gbrank.objectives.base import Objective
+from gbrank.objectives.lambdamart import LambdaMART
+from gbrank.objectives.listnet import ListNet
+from gbrank.objectives.xendcg import XENDCG
+
+__all__ = [
+    "XENDCG",
+    "LambdaMART",
+    "ListNet",
+    "Objective",
+    "get_objective",
+    "list_objectives",
+    "register_objective",
+]
+
+_REGISTRY: dict[str, type[Objective]] = {
+    "lambdamart": LambdaMART,
+    "listnet": ListNet,
+    "xendcg": XENDCG,
+}
+
+
+def list_objectives() -> list[str]:
+    """Return the names of all objectives, sorted.
+
+    >>> from gbrank import list_objectives
+    >>> "xendcg" in list_objectives()
+    True
+    """
+    return sorted(_REGISTRY)
+
+
+def get_objective(objective: str | Objective, **params: Any) -> Objective:
+    """Return an objective by name, with ``params`` for its constructor; an instance as it is.
+
+    >>> from gbrank import get_objective
+    >>> get_objective("xendcg", gamma=0.5)
+    XENDCG(gamma=0.5)
+    """
+    if isinstance(objective, Objective):
+        if params:
+            raise ValueError(
+                f"parameters {sorted(params)} go with a name; this objective is built already: "
+                f"{objective!r}. Use its set_params"
+            )
+        return objective
+    if not isinstance(objective, str):
+        raise TypeError(
+            f"objective must be a name or an instance of gbrank.Objective, got {objective!r}"
+        )
+    if objective not in _REGISTRY:
+        raise ValueError(f"objective must be one of {list_objectives()}, got {objective!r}")
+    return _REGISTRY[objective](**params)
+
+
+def register_objective(name: str, cls: type[Objective]) -> type[Objective]:
+    """Make an :class:`Objective` subclass known by name, for ``Ranker(objective=name)``.
+
+    A name that is taken is refused, unless it is the same class again.
+    """
+    if not (isinstance(cls, type) and issubclass(cls, Objective)):
+        raise TypeError(f"only a subclass of gbrank.Objective can be registered, got {cls!r}")
+    if _REGISTRY.get(name, cls) is not cls:
+        raise ValueError(f"the name {name!r} is taken by {_REGISTRY[name].__name__}")
+    _REGISTRY[name] = cls
+    return cls

@@ -1,0 +1,300 @@
+"""What every objective shares: the call LightGBM makes, the state of a training, threads, weights.
+
+A subclass says what depends on labels alone (:meth:`Objective.prepare`), what one step does to a
+range of queries (:meth:`Objective.step`) and what the loss of a query is
+(:meth:`Objective.query_loss`). Everything else is here, once.
+"""
+
+import copy
+import weakref
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import lightgbm as lgb
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from gbrank.layout import (
+    FloatArray,
+    IntArray,
+    QueryLayout,
+    check_labels,
+    check_scores,
+    check_weights,
+)
+from gbrank.parallel import cut_queries, resolve_n_jobs, run_blocks
+
+Float32Array = NDArray[np.float32]
+
+_LIGHTGBM_THREAD_NAMES = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
+
+
+#: Scratch rows are this much longer than the longest list, so that a kernel may run its loops up to
+#: a multiple of this: such a loop has no scalar remainder, which for short lists is half the time.
+PADDING = 32
+
+
+class Training:
+    """What one training keeps between its steps.
+
+    Attributes
+    ----------
+    layout : the queries.
+    prepared : what :meth:`Objective.prepare` returned.
+    cuts : first query of each thread's block.
+    scratch : float64 array (blocks, rows, longest list and padding), working space of each thread.
+    weight : float32 weight of each row, or ``None``.
+    iteration : number of the next step.
+    sources : the label, weight and group objects this was made from.
+    """
+
+    __slots__ = ("cuts", "iteration", "layout", "prepared", "scratch", "sources", "weight")
+
+    def __init__(
+        self,
+        objective: "Objective",
+        labels: ArrayLike,
+        weight: ArrayLike | None,
+        group: ArrayLike | None,
+        n_jobs: int | None,
+        iteration: int,
+    ) -> None:
+        objective.check_params()
+        if group is None:
+            raise ValueError(
+                "the training data have no queries: give group= (rows per query) to the Dataset or "
+                "to fit, or use gbrank.Ranker with qid="
+            )
+        self.layout = QueryLayout.from_group(group, len(np.asarray(labels)))
+        self.sources = (labels, weight, group)
+        checked = check_labels(labels, self.layout)
+        self.weight = None
+        if weight is not None:
+            self.weight = check_weights(weight, self.layout).astype(np.float32)
+        self.prepared = objective.prepare(checked, self.layout)
+        sizes = self.layout.sizes
+        self.cuts = cut_queries(objective.query_cost(sizes), resolve_n_jobs(n_jobs))
+        width = int(sizes.max(initial=1)) + PADDING
+        self.scratch = np.zeros((len(self.cuts), objective.scratch_rows, width))
+        self.iteration = iteration
+
+
+class Objective(BaseEstimator, ABC):
+    """A ranking loss that LightGBM can train on, in every way that LightGBM can be called.
+
+    One object serves ``lgb.train({"objective": obj}, ...)``, ``lgb.LGBMRanker(objective=obj)``,
+    ``lgb.DaskLGBMRanker(objective=obj)`` and ``gbrank.Ranker(objective=obj)``. Constructor
+    arguments are its hyper-parameters (``get_params``, ``set_params``, ``sklearn.base.clone``).
+
+    To write a new loss, subclass this, define :meth:`prepare`, :meth:`step` and :meth:`query_loss`,
+    and pass an instance to :func:`gbrank.testing.check_objective`.
+    """
+
+    #: Whether the gradients are those of a loss that :meth:`loss` returns.
+    has_loss: ClassVar[bool] = True
+    #: Whether the curvature is the exact diagonal of the Hessian of :meth:`loss`.
+    exact_curvature: ClassVar[bool] = False
+    #: Whether adding a constant to all scores of a query leaves the loss as it is.
+    shift_invariant: ClassVar[bool] = True
+    #: Whether a step draws random numbers.
+    uses_random_numbers: bool = False
+    #: How many float64 rows, each at least :data:`PADDING` longer than the longest list, a thread
+    #: needs as working space.
+    scratch_rows: ClassVar[int] = 0
+
+    n_jobs: int | None = None
+
+    # --- what a subclass defines ---------------------------------------------------------------
+
+    def check_params(self) -> None:
+        """Raise a ``ValueError`` that names the parameter, the allowed values and the one given."""
+
+    @abstractmethod
+    def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
+        """Return what depends on the labels alone; computed once per training."""
+
+    @abstractmethod
+    def step(
+        self,
+        first: int,
+        last: int,
+        bounds: IntArray,
+        scores: FloatArray,
+        prepared: tuple[Any, ...],
+        iteration: int,
+        scratch: FloatArray,
+        grad: Float32Array,
+        hess: Float32Array,
+    ) -> None:
+        """Write gradient and curvature of all rows of queries ``first`` to ``last`` (exclusive).
+
+        Called on several threads at once, each with its own queries and its own ``scratch``.
+        ``grad`` and ``hess`` come uninitialised.
+        """
+
+    def query_loss(
+        self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
+    ) -> float:
+        """Return the loss of one query, written in plain NumPy as the formula reads."""
+        raise NotImplementedError(f"{type(self).__name__} has no loss, only gradients")
+
+    def query_cost(self, sizes: IntArray) -> IntArray:
+        """Return the relative cost of a step for queries of these sizes; one document costs 1."""
+        return sizes
+
+    def plain_gradient(self) -> "Objective":
+        """Return the same loss with its plain gradient as numerator, which differences can check.
+
+        Objectives whose numerator carries off-diagonal curvature return a copy without it.
+        """
+        return self
+
+    # --- what a user calls ---------------------------------------------------------------------
+
+    def grad_hess(
+        self,
+        labels: ArrayLike,
+        scores: ArrayLike,
+        group: ArrayLike,
+        weight: ArrayLike | None = None,
+        *,
+        iteration: int = 0,
+    ) -> tuple[Float32Array, Float32Array]:
+        """Return gradient and curvature, one float32 per row: exactly what LightGBM receives.
+
+        Parameters
+        ----------
+        labels : relevance of each row, finite and >= 0.
+        scores : current score of each row.
+        group : number of rows of each query; rows of a query are consecutive.
+        weight : weight of each row, multiplied into gradient and curvature.
+        iteration : boosting iteration, which random numbers depend on.
+        """
+        training = Training(self, labels, weight, group, self.n_jobs, iteration)
+        return self._advance(training, check_scores(scores, training.layout))
+
+    def loss(
+        self, labels: ArrayLike, scores: ArrayLike, group: ArrayLike, *, iteration: int = 0
+    ) -> FloatArray:
+        """Return the loss of every query as float64, before weights."""
+        self.check_params()
+        layout = QueryLayout.from_group(group, len(np.asarray(labels)))
+        checked_labels, checked_scores = check_labels(labels, layout), check_scores(scores, layout)
+        losses = np.zeros(layout.n_queries)
+        for query in range(layout.n_queries):
+            rows = slice(layout.bounds[query], layout.bounds[query + 1])
+            losses[query] = self.query_loss(
+                checked_labels[rows], checked_scores[rows], query=query, iteration=iteration
+            )
+        return losses
+
+    def __call__(
+        self, a: Any, b: Any, weight: Any = None, group: Any = None
+    ) -> tuple[Float32Array, Float32Array]:
+        """Serve LightGBM: ``f(scores, dataset)`` or ``f(labels, scores, weight, group)``.
+
+        LightGBM's scikit-learn wrapper counts parameters and fills all four; ``lgb.train`` passes
+        two, the second of which is the ``Dataset``.
+        """
+        n_jobs = self.n_jobs
+        if isinstance(b, lgb.Dataset):
+            scores, labels, weight, group = a, b.get_label(), b.get_weight(), b.get_group()
+            dataset = b
+        else:
+            labels, scores = a, b
+            dataset = None
+        training = self._find_training(scores)
+        if training is None or not _same_objects(training.sources, (labels, weight, group)):
+            iteration = training.iteration if training is not None else 0
+            if dataset is not None:
+                _refuse_bagging_by_query(dataset)
+                n_jobs = n_jobs if n_jobs is not None else _lightgbm_threads(dataset)
+                iteration = iteration if training is not None else _resumed_iteration(dataset)
+            training = Training(self, labels, weight, group, n_jobs, iteration)
+            check_scores(scores, training.layout)
+            self._keep_training(scores, training)
+        gradients = self._advance(training, scores)
+        training.iteration += 1
+        return gradients
+
+    def _advance(self, training: Training, scores: FloatArray) -> tuple[Float32Array, Float32Array]:
+        n_rows = training.layout.n_rows
+        grad = np.empty(n_rows, dtype=np.float32)
+        hess = np.empty(n_rows, dtype=np.float32)
+        bounds, prepared = training.layout.bounds, training.prepared
+        scratch, iteration = training.scratch, training.iteration
+
+        def work(block: int, first: int, last: int) -> None:
+            self.step(first, last, bounds, scores, prepared, iteration, scratch[block], grad, hess)
+
+        run_blocks(work, training.cuts)
+        if training.weight is not None:
+            grad *= training.weight
+            hess *= training.weight
+        return grad, hess
+
+    # --- the state of trainings under way ------------------------------------------------------
+    # LightGBM hands over one scores buffer per booster, the same object at every call. The buffer
+    # is therefore what identifies a training, held by weak reference: its id alone may be reused.
+
+    def _find_training(self, scores: Any) -> Training | None:
+        reference, training = self._trainings().get(id(scores), (None, None))
+        return training if reference is not None and reference() is scores else None
+
+    def _keep_training(self, scores: Any, training: Training) -> None:
+        trainings, key = self._trainings(), id(scores)
+        # The callback runs before the buffer's memory, and so its id, can be used again.
+        reference = weakref.ref(scores, lambda _: trainings.pop(key, None))
+        trainings[key] = (reference, training)
+
+    def _trainings(self) -> dict[int, tuple[Any, Training]]:
+        state: dict[int, tuple[Any, Training]] = self.__dict__.setdefault("_live", {})
+        return state
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_live"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        # LightGBM copies its parameters several times per training. Parameters are not changed in
+        # place, so large ones (tables, observations) are shared; nested objectives hold state.
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(
+            {
+                name: copy.deepcopy(value, memo) if isinstance(value, Objective) else value
+                for name, value in self.__getstate__().items()
+            }
+        )
+        return twin
+
+
+def _same_objects(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:
+    return all(x is y for x, y in zip(before, now, strict=True))
+
+
+def _lightgbm_threads(dataset: lgb.Dataset) -> int | None:
+    """Return LightGBM's ``num_threads`` where the Dataset knows it; 0 and below mean default."""
+    for name in _LIGHTGBM_THREAD_NAMES:
+        threads = (dataset.params or {}).get(name)
+        if threads is not None:
+            return int(threads) if int(threads) > 0 else None
+    return None
+
+
+def _refuse_bagging_by_query(dataset: lgb.Dataset) -> None:
+    chosen = (dataset.params or {}).get("bagging_by_query", False)
+    if str(chosen).lower() in ("true", "1", "+"):
+        raise ValueError(
+            "bagging_by_query=True is not supported: with a custom objective LightGBM then pairs "
+            "gradients with the wrong rows. Remove it from the parameters"
+        )
+
+
+def _resumed_iteration(dataset: lgb.Dataset) -> int:
+    """Return how many trees ``init_model`` brought; ``_predictor`` is private, so with a guard."""
+    predictor = getattr(dataset, "_predictor", None)
+    current_iteration = getattr(predictor, "current_iteration", None)
+    return int(current_iteration()) if callable(current_iteration) else 0

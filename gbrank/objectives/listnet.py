@@ -1,0 +1,113 @@
+"""ListNet: cross entropy between the softmax of labels and the softmax of scores.
+
+Loss of a query::
+
+    - sum_i phi_i log rho_i,   phi = softmax(r / temperature),   rho = softmax(s)
+
+the top-one form of Cao et al. A lower temperature puts more of the target on the best grades.
+Gradient ``rho - phi``; numerator and curvature: see :mod:`gbrank.objectives.softmax`.
+
+Reference: Cao, Qin, Liu, Tsai, Li, Learning to rank: from pairwise approach to listwise approach,
+ICML 2007; Bruch, The Web Conference 2021, equations 2 and 3.
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gbrank._compile import kernel
+from gbrank.layout import FloatArray, IntArray, QueryLayout
+from gbrank.objectives.base import Float32Array, Objective
+from gbrank.objectives.params import check_number
+from gbrank.objectives.softmax import (
+    SOFTMAX_ROWS,
+    check_neumann_order,
+    log_partition,
+    softmax_step,
+    zero_step,
+)
+
+
+@kernel()
+def _listnet_block(first, last, bounds, scores, target, order, scratch, grad, hess):
+    for q in range(first, last):
+        a, b = bounds[q], bounds[q + 1]
+        if b - a > 1:
+            softmax_step(scores[a:b], target[a:b], 1.0, 0.0, order, scratch, grad[a:b], hess[a:b])
+        else:
+            zero_step(grad[a:b], hess[a:b])
+
+
+class ListNet(Objective):
+    """Cross entropy of two softmaxes: ``- sum softmax(r / temperature)_i log softmax(s)_i``.
+
+    Parameters
+    ----------
+    temperature : float > 0, default=1.0
+        Divides the labels; 1.0 is the original.
+    neumann_order : {0, 2, 4}, default=2
+        Off-diagonal curvature carried by the gradient; 0 gives the plain gradient.
+    n_jobs : int, default=None
+        Threads of a step; ``None`` follows LightGBM's ``num_threads`` where that is visible.
+
+    References
+    ----------
+    Cao et al., Learning to rank: from pairwise approach to listwise approach, ICML 2007.
+
+    Examples
+    --------
+    >>> from gbrank import ListNet
+    >>> grad, hess = ListNet().grad_hess([1, 0], [0.0, 0.0], group=[2])
+    >>> grad  # 1/2 - e / (1 + e)
+    array([-0.23105858,  0.23105858], dtype=float32)
+    """
+
+    scratch_rows: ClassVar[int] = SOFTMAX_ROWS
+    exact_curvature: ClassVar[bool] = True
+
+    def __init__(
+        self, temperature: float = 1.0, neumann_order: int = 2, *, n_jobs: int | None = None
+    ) -> None:
+        self.temperature = temperature
+        self.neumann_order = neumann_order
+        self.n_jobs = n_jobs
+        self.check_params()
+
+    def check_params(self) -> None:
+        check_number("temperature", self.temperature, low=0.0, low_open=True)
+        check_neumann_order(self.neumann_order)
+
+    def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
+        starts = layout.bounds[:-1][layout.sizes > 0]
+        sizes = layout.sizes[layout.sizes > 0]
+        top = np.repeat(np.maximum.reduceat(labels, starts), sizes) if len(labels) else labels
+        mass = np.exp((labels - top) / self.temperature)
+        total = np.repeat(np.add.reduceat(mass, starts), sizes) if len(labels) else mass
+        return (mass / total,)
+
+    def step(
+        self,
+        first: int,
+        last: int,
+        bounds: IntArray,
+        scores: FloatArray,
+        prepared: tuple[Any, ...],
+        iteration: int,
+        scratch: FloatArray,
+        grad: Float32Array,
+        hess: Float32Array,
+    ) -> None:
+        _listnet_block(
+            first, last, bounds, scores, *prepared, self.neumann_order, scratch, grad, hess
+        )
+
+    def query_loss(
+        self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
+    ) -> float:
+        if len(labels) < 2:
+            return 0.0
+        mass = np.exp((labels - labels.max()) / self.temperature)
+        return float(mass @ (log_partition(scores) - scores) / mass.sum())
+
+    def plain_gradient(self) -> "ListNet":
+        return type(self)(**{**self.get_params(), "neumann_order": 0})
