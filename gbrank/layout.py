@@ -150,7 +150,7 @@ class QueryLayout:
 def check_labels(
     labels: ArrayLike, layout: QueryLayout | None = None, *, signed: bool = False
 ) -> FloatArray:
-    """Return labels as contiguous float64; refuse all but finite numbers, >= 0 unless ``signed``."""
+    """Return labels as contiguous float64; refuse all but finite numbers >= 0 (or ``signed``)."""
     values = _numbers(labels, "labels")
     _check_length(values, layout, "labels")
     expected = "labels must be finite numbers" + ("" if signed else " >= 0")

@@ -4,10 +4,33 @@ Every function takes ``(labels, scores, *, qid or group, k, sample_weight, empty
 and returns the mean over queries, or one value for each.
 """
 
+from gbrank.metrics.average_precision import average_precision_score
 from gbrank.metrics.base import Metric
 from gbrank.metrics.dcg import dcg_score
-from gbrank.metrics.feval import feval
+from gbrank.metrics.err import err_score
+from gbrank.metrics.fevals import feval
 from gbrank.metrics.ndcg import ndcg_score
+from gbrank.metrics.pairwise import pairwise_disagreement
+from gbrank.metrics.precision import precision_at_k
+from gbrank.metrics.recall import recall_at_k
+from gbrank.metrics.reciprocal_rank import reciprocal_rank_score
 from gbrank.metrics.registry import get_metric, list_metrics
+from gbrank.metrics.spearman import spearman_score
+from gbrank.metrics.topk import topk_zero_one_loss
 
-__all__ = ["Metric", "dcg_score", "feval", "get_metric", "list_metrics", "ndcg_score"]
+__all__ = [
+    "Metric",
+    "average_precision_score",
+    "dcg_score",
+    "err_score",
+    "feval",
+    "get_metric",
+    "list_metrics",
+    "ndcg_score",
+    "pairwise_disagreement",
+    "precision_at_k",
+    "recall_at_k",
+    "reciprocal_rank_score",
+    "spearman_score",
+    "topk_zero_one_loss",
+]

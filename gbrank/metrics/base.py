@@ -24,7 +24,13 @@ from gbrank.layout import (
     check_query_weights,
     check_scores,
 )
-from gbrank.metrics.conventions import SINGLE_PRECISION, Default, apply_convention, as_read_by
+from gbrank.metrics.conventions import (
+    SINGLE_PRECISION,
+    Default,
+    DefaultNumber,
+    apply_convention,
+    as_read_by,
+)
 from gbrank.metrics.ranks import (
     TIES,
     Ranking,
@@ -46,6 +52,7 @@ SKIP = Default("skip")
 AVERAGE = Default("average")
 EXP = Default("exp")
 LOG = Default("log")
+ZERO = DefaultNumber(0.0)
 
 _COMMON_PARAMETERS = """labels : one relevance label per row, finite and >= 0.
     scores : one score per row, finite; the larger, the better the rank.
@@ -101,6 +108,13 @@ class Judgments:
         layout = self.layout
         largest = np.maximum.reduceat(np.append(values, 0.0), layout.bounds[:-1])
         return np.where(layout.sizes > 0, largest, 0.0)
+
+    def sum_in_query(self, values: NDArray[Any]) -> FloatArray:
+        """Return the sum of values, one per document, of each query; 0 without any."""
+        layout = self.layout
+        padded = np.append(values, values.dtype.type(0))
+        sums = np.add.reduceat(padded, layout.bounds[:-1], dtype=np.float64)
+        return np.where(layout.sizes > 0, sums, 0.0)
 
 
 class Metric(ABC):
@@ -262,9 +276,7 @@ def measure_all(
             rank_block(keys, layout.bounds, depths, ties, worst_by, first, last, *ranking)
             for at in members:
                 b = bound[at]
-                b.metric._measure(
-                    b.data, b.ranks, layout.bounds, ranking, first, last, values[at]
-                )
+                b.metric._measure(b.data, b.ranks, layout.bounds, ranking, first, last, values[at])
 
         run_blocks(work, cuts)
     return [b.fill_blanks(v) for b, v in zip(bound, values, strict=True)]
@@ -323,3 +335,13 @@ def _check_ties(ties: Any) -> str:
     if isinstance(ties, str) and ties in TIES:
         return str(ties)
     raise ValueError(f"ties must be one of {sorted(TIES)}, got {ties!r}")
+
+
+def check_threshold(threshold: Any) -> None:
+    """Refuse anything but a finite number."""
+    if (
+        isinstance(threshold, bool)
+        or not isinstance(threshold, numbers.Real)
+        or not math.isfinite(threshold)
+    ):
+        raise ValueError(f"threshold must be a finite number, got {threshold!r}")

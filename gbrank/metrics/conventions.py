@@ -72,18 +72,14 @@ CONVENTIONS: dict[str, dict[str, Any]] = {
         "divide_by": "reachable",
     },
     "sklearn": {"gain": "linear", "discount": "log", "empty": 0.0, "ties": "average"},
-    "letor": {
-        "gain": "exp",
-        "discount": letor_discount,
-        "empty": 0.0,
-        "ties": "stable",
-        "short": 0.0,
-    },
+    "letor": {"gain": "exp", "discount": letor_discount, "empty": 0.0, "ties": "stable"},
     "trec": {"gain": "linear", "discount": "log", "empty": 0.0, "ties": "reverse"},
 }
 
 #: The systems that round scores to single precision before they sort.
 SINGLE_PRECISION = frozenset({"trec"})
+#: The systems whose NDCG@k is 0 for lists of fewer than k documents.
+SHORT_LISTS_COUNT_0 = frozenset({"letor"})
 
 
 def apply_convention(convention: str | None, options: dict[str, Any]) -> dict[str, Any]:

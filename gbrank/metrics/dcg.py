@@ -9,12 +9,23 @@ information retrieval performance measures efficiently in the presence of tied s
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gbrank._compile import kernel
 from gbrank.gains import DiscountSpec, GainSpec, compute_discounts, compute_gains
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.metrics.base import AVERAGE, EXP, LOG, SKIP, EmptySpec, Metric, Score, documented
+from gbrank.layout import FloatArray, IntArray
+from gbrank.metrics.base import (
+    AVERAGE,
+    EXP,
+    LOG,
+    SKIP,
+    BoolArray,
+    EmptySpec,
+    Judgments,
+    Metric,
+    Score,
+    documented,
+)
 from gbrank.metrics.ranks import Ranking
 
 
@@ -24,14 +35,17 @@ def _dcg_of_query(gains, order, tied, start, count, cutoff, discounts):
     low = 0
     while low < min(count, cutoff):
         high = low + 1
+        gain = gains[order[start + low]]
+        if not tied[start + low]:
+            total += gain * discounts[low]
+            low = high
+            continue
+        discount = discounts[low]
         while tied[start + high - 1]:
+            gain += gains[order[start + high]]
+            if high < cutoff:
+                discount += discounts[high]
             high += 1
-        gain = 0.0
-        for i in range(low, high):
-            gain += gains[order[start + i]]
-        discount = 0.0
-        for i in range(low, min(high, cutoff)):
-            discount += discounts[i]
         total += gain / (high - low) * discount
         low = high
     return total
@@ -59,18 +73,17 @@ class DCG(Metric):
     ) -> None:
         super().__init__(k, own={"gain": gain, "discount": discount}, **common)
 
-    def _bind(
-        self, labels: FloatArray, layout: QueryLayout, ranks: IntArray
-    ) -> tuple[tuple[Any, ...], NDArray[np.bool_]]:
-        gains = layout.sort(compute_gains(labels, self.options["gain"], layout))
+    def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+        layout = judgments.layout
+        gains = layout.sort(compute_gains(judgments.rows, self.options["gain"], layout))
         deepest = int(np.minimum(ranks, layout.sizes).max())
         discounts = compute_discounts(deepest, self.options["discount"])
-        blank = np.maximum.reduceat(np.append(gains, 0.0), layout.bounds[:-1]) == 0.0
-        return (gains, discounts), blank
+        return (gains, discounts), judgments.largest_in_query(gains) == 0.0
 
-    def worst_by(self, labels: FloatArray, data: tuple[Any, ...]) -> FloatArray:
+    def worst_by(self, judgments: Judgments, data: tuple[Any, ...]) -> FloatArray:
+        # named gains grow with the label; others may not
         gains: FloatArray = data[0]
-        return gains
+        return judgments.labels if isinstance(self.options["gain"], str) else gains
 
     @staticmethod
     def _measure(
@@ -115,6 +128,10 @@ def dcg_score(
     discount : "log" for ``1 / log2(1 + rank)``, "power" for ``rank^-1/2``, "zipf" for
         ``1 / rank``, "exp" for ``2^-rank``, or a function from the array of ranks 1, 2, ...;
         :class:`gbrank.gains.PowerDiscount` takes other exponents.
+
+    References
+    ----------
+    K. Jarvelin and J. Kekalainen, "Cumulated gain-based evaluation of IR techniques", 2002.
 
     Examples
     --------

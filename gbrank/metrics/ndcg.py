@@ -3,20 +3,32 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gbrank._compile import kernel
 from gbrank.gains import DiscountSpec, GainSpec
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.metrics.base import AVERAGE, EXP, LOG, SKIP, EmptySpec, Score, documented
+from gbrank.layout import FloatArray, IntArray
+from gbrank.metrics.base import (
+    AVERAGE,
+    EXP,
+    LOG,
+    SKIP,
+    BoolArray,
+    EmptySpec,
+    Judgments,
+    Score,
+    documented,
+)
+from gbrank.metrics.conventions import SHORT_LISTS_COUNT_0
 from gbrank.metrics.dcg import DCG, dcg_block
 from gbrank.metrics.ranks import Ranking, rank_queries
 
 
 @kernel()
-def _divide_block(values, ideal, first, last):
+def divide_block(values, best, first, last):
+    """Divide the values of queries ``first`` to ``last`` by the best ones, where that is not 0."""
     for q in range(first, last):
-        values[q] = values[q] / ideal[q] if ideal[q] > 0.0 else 0.0
+        values[q] = values[q] / best[q] if best[q] > 0.0 else 0.0
 
 
 class NDCG(DCG):
@@ -24,14 +36,13 @@ class NDCG(DCG):
 
     name = "ndcg"
 
-    def _bind(
-        self, labels: FloatArray, layout: QueryLayout, ranks: IntArray
-    ) -> tuple[tuple[Any, ...], NDArray[np.bool_]]:
-        (gains, discounts), _ = super()._bind(labels, layout, ranks)
-        ideal = np.empty(layout.n_queries)
-        best = rank_queries(gains, layout.bounds, ranks, "stable", gains)
-        dcg_block(gains, ranks, layout.bounds, *best, discounts, 0, layout.n_queries, ideal)
-        return (gains, discounts, ideal), ideal == 0.0
+    def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+        (gains, discounts), _ = super()._bind(judgments, ranks)
+        ideal = best_dcg(judgments, gains, discounts, ranks)
+        blank = ideal == 0.0
+        if self.convention in SHORT_LISTS_COUNT_0 and isinstance(self.k, int):
+            ideal[judgments.layout.sizes < self.k] = np.inf
+        return (gains, discounts, ideal), blank
 
     @staticmethod
     def _measure(
@@ -45,7 +56,18 @@ class NDCG(DCG):
     ) -> None:
         gains, discounts, ideal = data
         dcg_block(gains, ranks, bounds, *ranking, discounts, first, last, values)
-        _divide_block(values, ideal, first, last)
+        divide_block(values, ideal, first, last)
+
+
+def best_dcg(
+    judgments: Judgments, gains: FloatArray, discounts: FloatArray, ranks: IntArray
+) -> FloatArray:
+    """Return for every query the largest DCG that any order of its documents reaches."""
+    layout = judgments.layout
+    ideal = np.empty(layout.n_queries)
+    order = rank_queries(gains, layout.bounds, ranks, "stable", gains)
+    dcg_block(gains, ranks, layout.bounds, *order, discounts, 0, layout.n_queries, ideal)
+    return ideal
 
 
 @documented

@@ -6,7 +6,6 @@ order like any other, so that metrics see no ties at all. Only as many ranks are
 will look at, plus the rest of a tie that the cut-off runs through.
 """
 
-import numbers
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,11 +47,11 @@ def check_cutoff(k: Any) -> int | float | None:
     """
     if k is None:
         return None
-    if isinstance(k, numbers.Integral) and not isinstance(k, bool):
+    if isinstance(k, int | np.integer) and not isinstance(k, bool):
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}")
         return int(k)
-    if isinstance(k, numbers.Real) and not isinstance(k, bool):
+    if isinstance(k, float | np.floating):
         if not 0 < k <= 1:
             raise ValueError(
                 "k must be a whole number >= 1, or a fraction of the list in (0, 1], "
@@ -76,7 +75,8 @@ def cutoffs(sizes: IntArray, k: int | float | None) -> IntArray:
         return sizes
     if isinstance(k, int):
         return np.full(len(sizes), k, dtype=np.int64)
-    return np.maximum(1, np.ceil(k * sizes - 1e-9)).astype(np.int64)
+    ranks: IntArray = np.maximum(1, np.ceil(k * sizes - 1e-9)).astype(np.int64)
+    return ranks
 
 
 def empty_ranking(n_rows: int, n_queries: int) -> Ranking:
@@ -118,7 +118,7 @@ def rank_block(scores, bounds, depths, ties, labels, first, last, order, tied, c
     for q in range(first, last):
         start, size = bounds[q], bounds[q + 1] - bounds[q]
         depth = min(depths[q], size)
-        whole_groups = ties == _AVERAGE or ties == _WORST
+        whole_groups = ties in (_AVERAGE, _WORST)
         if depth * _SORT_FROM_SHARE < size:
             count = _select(scores, start, size, depth, ties == _REVERSE, whole_groups, keys, rows)
             found_keys, found_rows = keys, rows

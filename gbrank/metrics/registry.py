@@ -2,11 +2,33 @@
 
 from typing import Any
 
+from gbrank.metrics.average_precision import AveragePrecision
 from gbrank.metrics.base import Metric
 from gbrank.metrics.dcg import DCG
+from gbrank.metrics.err import ERR
 from gbrank.metrics.ndcg import NDCG
+from gbrank.metrics.pairwise import PairwiseDisagreement
+from gbrank.metrics.precision import Precision
+from gbrank.metrics.recall import Recall
+from gbrank.metrics.reciprocal_rank import ReciprocalRank
+from gbrank.metrics.spearman import Spearman
+from gbrank.metrics.topk import TopKZeroOne
 
-_METRICS: dict[str, type[Metric]] = {metric.name: metric for metric in (DCG, NDCG)}
+_METRICS: dict[str, type[Metric]] = {
+    metric.name: metric
+    for metric in (
+        DCG,
+        NDCG,
+        ERR,
+        AveragePrecision,
+        ReciprocalRank,
+        Precision,
+        Recall,
+        PairwiseDisagreement,
+        TopKZeroOne,
+        Spearman,
+    )
+}
 
 
 def list_metrics() -> list[str]:

@@ -12,8 +12,12 @@ summed over the pairs of which at least one document is ranked in the first T =
 ``|g|`` contributions, and the division by the score distance is left out when all scores are
 equal. ``sigmoid``, ``truncation_level`` and ``norm`` mean exactly what LightGBM's parameters
 ``sigmoid``, ``lambdarank_truncation_level`` and ``lambdarank_norm`` mean. There is no loss behind
-these gradients. Pairs are computed in float32, which is also what LightGBM sums them in, and
-oriented by gain, which for a gain that grows with the label is the same as by label.
+these gradients. Pairs are oriented by gain, which for a gain that grows with the label is the same
+as by label, and computed in float32, which is also what LightGBM sums them in.
+
+LightGBM reads p from a table over +-25 / sigmoid, always at the lower edge of a bin. Moving
+``s_i - s_j`` to that edge before an exact ``exp`` reproduces it, so that a model trained with
+``lambdarank`` and one trained here grow the same trees until float32 rounding parts them.
 
 References: Burges, From RankNet to LambdaRank to LambdaMART, 2010; Bruch, The Web Conference 2021,
 equations 4 and 5.
@@ -35,25 +39,42 @@ from gbrank.objectives.sorting import sort_by_score
 # LightGBM's constant is a float32 too.
 _DISTANCE_FLOOR = np.float32(0.01)
 _FARTHEST = 1e30  # score distances beyond this are all the same, and float32 holds it
+# LightGBM's sigmoid table: bins on either side of zero, and the width of a bin.
+_HALF_TABLE = 524288.0
+_BIN = 25.0 / 524288.0
 
 
 @kernel()
-def _distances(score, scores, out):
+def _distances(score, scores, bins_per_unit, distances, edges):
+    """Write ``s_i - s_j`` and the sum of the two edges of its bin, or twice the edge it lies on.
+
+    In float64, which alone tells the bins of large scores apart. ``rint`` vectorises, ``floor`` and
+    ``ceil`` do not.
+    """
     for j in range(len(scores)):
-        out[j] = np.float32(min(score - scores[j], _FARTHEST))
+        distance = min(score - scores[j], _FARTHEST)
+        bins = min(distance * bins_per_unit, _HALF_TABLE)
+        distances[j] = np.float32(distance)
+        nearest = np.rint(bins)
+        beyond = 1.0 if nearest < bins else (-1.0 if nearest > bins else 0.0)
+        edges[j] = np.float32(2.0 * nearest + beyond)
 
 
 @kernel()
-def _pair_terms(gain, discount, distances, gains, discounts, sigmoid, floor, lambdas, curvatures):
+def _pair_terms(gain, discount, distances, edges, gains, discounts, floor, lambdas, curvatures):
     """Write the terms of one document against all those ranked below it, in float32.
 
     Those below have lower scores, so ``e = exp(-sigmoid (s_i - s_j)) <= 1``: nothing overflows, and
     one division serves all. ``floor`` is negative when score distances do not divide.
     """
-    one, zero = np.float32(1.0), np.float32(0.0)
+    one, half, zero = np.float32(1.0), np.float32(0.5), np.float32(0.0)
+    bin_width, last_edge = np.float32(_BIN), np.float32(_HALF_TABLE - 1.0)
     for j in range(len(distances)):
-        e = exp32(-sigmoid * distances[j])
         gap = gain - gains[j]
+        middle = half * edges[j]
+        nearest = np.rint(middle)
+        lower = min(nearest - one if nearest > middle else nearest, last_edge)
+        e = exp32(-bin_width * (lower if gap > zero else edges[j] - lower))
         divisor = (one + e) * (one + e) * (floor + distances[j] if floor >= zero else one)
         weight = gap * (discount - discounts[j]) / divisor
         # p is e / (1 + e) for a pair in the right order, 1 / (1 + e) for one in the wrong order
@@ -80,7 +101,7 @@ def _lambdamart_query(
 ):
     m = len(scores)
     sorted_shares, distances, lambdas, curvatures = rows[0], rows[1], rows[2], rows[3]
-    lambda_sums, curvature_sums = rows[4], rows[5]
+    lambda_sums, curvature_sums, edges = rows[4], rows[5], rows[6]
     # the rows for pairs are free while sorting
     sort_by_score(scores, order, keys[:m], rows[1:3].reshape(-1).view(np.float64), spare_order)
     for i in range(m):
@@ -94,14 +115,20 @@ def _lambdamart_query(
     sum_abs = 0.0
     for i in range(min(truncation, m - 1)):
         stop = i + 1 + -(-(m - 1 - i) // PADDING) * PADDING
-        _distances(keys[i], keys[i + 1 : stop], distances[i + 1 : stop])
+        _distances(
+            keys[i],
+            keys[i + 1 : stop],
+            sigmoid / _BIN,
+            distances[i + 1 : stop],
+            edges[i + 1 : stop],
+        )
         _pair_terms(
             sorted_shares[i],
             discounts[i],
             distances[i + 1 : stop],
+            edges[i + 1 : stop],
             sorted_shares[i + 1 : stop],
             discounts[i + 1 : stop],
-            np.float32(sigmoid),
             floor,
             lambdas[i + 1 : stop],
             curvatures[i + 1 : stop],
@@ -142,7 +169,7 @@ def _lambdamart_block(
     hess,
 ):
     keys, spare_order = scratch[0], scratch[1].view(np.int64)
-    rows = scratch[2:].reshape(-1).view(np.float32).reshape(6, scratch.shape[1])
+    rows = scratch[2:].reshape(-1).view(np.float32).reshape(8, scratch.shape[1])
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
         if counts[q]:
@@ -193,7 +220,7 @@ class LambdaMART(Objective):
     """
 
     has_loss: ClassVar[bool] = False
-    scratch_rows: ClassVar[int] = 5
+    scratch_rows: ClassVar[int] = 6
 
     def __init__(
         self,

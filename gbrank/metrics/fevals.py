@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from gbrank.layout import FloatArray, QueryLayout, check_scores, check_weights
-from gbrank.metrics.base import BoundMetric, Metric, weighted_mean
+from gbrank.layout import FloatArray, QueryLayout, check_labels, check_scores, check_weights
+from gbrank.metrics.base import BoundMetric, Judgments, Metric, weighted_mean
 from gbrank.metrics.registry import get_metric
 
 _NUM_THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
@@ -86,7 +86,8 @@ class _Binding:
         self.weight = weight
         self.group = group
         self.layout = QueryLayout.from_group(group, len(labels))
-        self.bound: BoundMetric = metric.bind(metric.check_labels(labels, self.layout), self.layout)
+        checked = check_labels(labels, self.layout, signed=metric.signed_labels)
+        self.bound: BoundMetric = metric.bind(Judgments(checked, self.layout))
         self.weights = None if weight is None else _query_weights(weight, self.layout)
 
     def is_of(self, labels: Any, weight: Any, group: Any) -> bool:

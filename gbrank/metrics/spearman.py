@@ -1,0 +1,137 @@
+"""Spearman's rank correlation of scores and labels.
+
+``rho = cov(rank by score, rank by label) / (sd of ranks by score * sd of ranks by label)``, where
+equal labels share their mean rank. Scores are ranked strictly, ties broken as ``ties`` says. Their
+ranks then have the variance (m^2 - 1)/12 whatever the order, and rho is linear in them, so that the
+expectation over random order is rho with mean ranks and that variance: a constant model scores 0.
+SciPy's ``spearmanr`` divides by the (smaller) standard deviation of the mean ranks instead.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbrank._compile import kernel
+from gbrank.layout import FloatArray, IntArray
+from gbrank.metrics.base import (
+    AVERAGE,
+    SKIP,
+    BoolArray,
+    EmptySpec,
+    Judgments,
+    Metric,
+    Score,
+    documented,
+)
+from gbrank.metrics.ranks import Ranking
+
+
+@kernel()
+def _label_ranks_block(bounds, order, tied, counts, centred, deviations):
+    """Write how far above the middle each document ranks by label, and the root of its squares."""
+    for q in range(len(bounds) - 1):
+        start, size = bounds[q], bounds[q + 1] - bounds[q]
+        squares = 0.0
+        low = 0
+        while low < size:
+            high = low + 1
+            while tied[start + high - 1]:
+                high += 1
+            above = 0.5 * (size - low - high)
+            for i in range(low, high):
+                centred[order[start + i]] = above
+            squares += above * above * (high - low)
+            low = high
+        deviations[q] = np.sqrt(squares)
+
+
+@kernel()
+def _spearman_of_query(centred, order, tied, start, size):
+    total = 0.0
+    low = 0
+    while low < size:
+        high = low + 1
+        above = centred[order[start + low]]
+        while tied[start + high - 1]:
+            above += centred[order[start + high]]
+            high += 1
+        total += above * 0.5 * (size - low - high)
+        low = high
+    return total
+
+
+@kernel()
+def _spearman_block(centred, deviations, bounds, order, tied, counts, first, last, values):
+    for q in range(first, last):
+        size = np.float64(counts[q])
+        total = _spearman_of_query(centred, order, tied, bounds[q], counts[q])
+        spread = np.sqrt(size * (size * size - 1.0) / 12.0) * deviations[q]
+        values[q] = total / spread if spread > 0.0 else 0.0
+
+
+class Spearman(Metric):
+    """Spearman's rank correlation: see :func:`spearman_score`."""
+
+    name = "spearman"
+    signed_labels = True
+    no_cutoff = "it correlates the ranks of the whole list"
+
+    def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+        layout = judgments.layout
+        centred, deviations = np.empty(layout.n_rows), np.empty(layout.n_queries)
+        _label_ranks_block(layout.bounds, *judgments.by_label, centred, deviations)
+        return (centred, deviations), deviations == 0.0
+
+    @staticmethod
+    def _measure(
+        data: tuple[Any, ...],
+        ranks: IntArray,
+        bounds: IntArray,
+        ranking: Ranking,
+        first: int,
+        last: int,
+        values: FloatArray,
+    ) -> None:
+        _spearman_block(*data, bounds, *ranking, first, last, values)
+
+
+@documented
+def spearman_score(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    *,
+    qid: Any = None,
+    group: Any = None,
+    k: int | float | None = None,
+    sample_weight: ArrayLike | None = None,
+    empty: EmptySpec = SKIP,
+    ties: str = AVERAGE,
+    per_query: bool = False,
+    convention: str | None = None,
+    n_jobs: int | None = None,
+) -> Score:
+    """Return the mean Spearman rank correlation of scores and labels.
+
+    Equal labels share their mean rank; equal scores are put into an order as ``ties`` says, so that
+    a constant model scores 0 (and not NaN, as in SciPy). A query is blank when all its labels are
+    equal. Labels may be negative; there is no cut-off, so ``k`` must be None.
+
+    Parameters
+    ----------
+    {common}
+
+    References
+    ----------
+    C. Spearman, "The proof and measurement of association between two things", 1904.
+
+    Examples
+    --------
+    >>> from gbrank.metrics import spearman_score
+    >>> round(spearman_score([0, 1, 2], [0.3, 0.1, 0.5], group=[3]), 12)  # 1 - 6 * 2 / (3 * 8)
+    0.5
+    """
+    metric = Spearman(k, empty=empty, ties=ties, convention=convention, n_jobs=n_jobs)
+    return metric(
+        labels, scores, qid=qid, group=group, sample_weight=sample_weight, per_query=per_query
+    )

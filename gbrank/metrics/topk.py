@@ -1,0 +1,134 @@
+"""Top-k 0-1 loss: 0 where the first k labels are those of the sorted list, rank by rank, else 1.
+
+Over the random order of tied documents it is 1 minus the chance that each rank gets its label: rank
+by rank, the share of documents with the right label among those of the group that are left.
+Reference: F. Xia, T.-Y. Liu and H. Li, "Statistical consistency of top-k ranking", 2009.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbrank._compile import kernel
+from gbrank.layout import FloatArray, IntArray
+from gbrank.metrics.base import (
+    AVERAGE,
+    SKIP,
+    BoolArray,
+    EmptySpec,
+    Judgments,
+    Metric,
+    Score,
+    documented,
+)
+from gbrank.metrics.ranks import Ranking
+
+
+@kernel()
+def _chance_of_query(labels, best, order, tied, start, count, cutoff):
+    chance = 1.0
+    low = 0
+    while low < min(count, cutoff) and chance > 0.0:
+        if not tied[start + low]:
+            if labels[order[start + low]] != labels[best[start + low]]:
+                return 0.0
+            low += 1
+            continue
+        high = low + 1
+        while tied[start + high - 1]:
+            high += 1
+        group = np.empty(high - low)
+        for i in range(low, high):
+            group[i - low] = -labels[order[start + i]]
+        group.sort()
+        same = 0  # documents of the group with the label at hand that are placed already
+        alike = 0  # ... and those that there are
+        for place in range(low, min(high, cutoff)):
+            label = labels[best[start + place]]
+            if -group[place - low] != label:
+                return 0.0
+            if same == alike:
+                same = 0
+                alike = 1
+                while place - low + alike < high - low and -group[place - low + alike] == label:
+                    alike += 1
+            chance *= (alike - same) / (high - place)
+            same += 1
+        low = high
+    return chance
+
+
+@kernel()
+def _topk_block(labels, best, cutoffs, bounds, order, tied, counts, first, last, values):
+    for q in range(first, last):
+        values[q] = 1.0 - _chance_of_query(
+            labels, best, order, tied, bounds[q], counts[q], cutoffs[q]
+        )
+
+
+class TopKZeroOne(Metric):
+    """Top-k 0-1 loss: see :func:`topk_zero_one_loss`."""
+
+    name = "topk_zero_one"
+    greater_is_better = False
+
+    def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+        labels = judgments.labels
+        blank = judgments.largest_in_query(labels) == 0.0
+        return (labels, judgments.by_label.order), blank
+
+    @staticmethod
+    def _measure(
+        data: tuple[Any, ...],
+        ranks: IntArray,
+        bounds: IntArray,
+        ranking: Ranking,
+        first: int,
+        last: int,
+        values: FloatArray,
+    ) -> None:
+        _topk_block(*data, ranks, bounds, *ranking, first, last, values)
+
+
+@documented
+def topk_zero_one_loss(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    *,
+    qid: Any = None,
+    group: Any = None,
+    k: int | float | None = None,
+    sample_weight: ArrayLike | None = None,
+    empty: EmptySpec = SKIP,
+    ties: str = AVERAGE,
+    per_query: bool = False,
+    convention: str | None = None,
+    n_jobs: int | None = None,
+) -> Score:
+    """Return the mean top-k 0-1 loss; smaller is better.
+
+    It is 0 where the first k documents have the labels of the list sorted by label, rank by rank,
+    else 1; with ``ties="average"`` the chance of a 1. A query is blank when all its labels are 0.
+
+    Parameters
+    ----------
+    {common}
+
+    References
+    ----------
+    F. Xia, T.-Y. Liu and H. Li, "Statistical consistency of top-k ranking", 2009.
+
+    Examples
+    --------
+    >>> from gbrank.metrics import topk_zero_one_loss
+    >>> labels, scores = [2, 1, 1, 0], [0.4, 0.3, 0.1, 0.2]
+    >>> topk_zero_one_loss(labels, scores, group=[4], k=2)
+    0.0
+    >>> topk_zero_one_loss(labels, scores, group=[4], k=3)
+    1.0
+    """
+    metric = TopKZeroOne(k, empty=empty, ties=ties, convention=convention, n_jobs=n_jobs)
+    return metric(
+        labels, scores, qid=qid, group=group, sample_weight=sample_weight, per_query=per_query
+    )
