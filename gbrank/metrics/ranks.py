@@ -18,9 +18,12 @@ from gbrank.layout import FloatArray, IntArray
 TIES = {"average": 0, "stable": 1, "reverse": 2, "worst": 3}
 _AVERAGE, _STABLE, _REVERSE, _WORST = TIES.values()
 
-#: Selecting the best k costs about k insertions, so a longer part of the list is sorted instead.
-_SORT_FROM_SHARE = 4
-_RUN = 8
+#: The best k are selected where the list is this many times longer; else all of it is sorted.
+_SELECT_FROM = 4
+#: Lists up to this length are sorted by insertion.
+_SHORT = 12
+#: Insertion into the order of buckets gives up after this many moves a document.
+_MOVES = 4
 
 
 class Ranking(NamedTuple):
@@ -113,85 +116,129 @@ def rank_block(scores, bounds, depths, ties, labels, first, last, order, tied, c
     longest = 1
     for q in range(first, last):
         longest = max(longest, bounds[q + 1] - bounds[q])
-    keys, spare_keys = np.empty(longest), np.empty(longest)
-    rows, spare_rows = np.empty(longest, np.int32), np.empty(longest, np.int32)
+    keys, found_keys = np.empty(longest), np.empty(longest)
+    rows, found_rows = np.empty(longest, np.int32), np.empty(longest, np.int32)
+    buckets, ends = np.empty(longest, np.int32), np.empty(longest + 1, np.int32)
     for q in range(first, last):
         start, size = bounds[q], bounds[q + 1] - bounds[q]
         depth = min(depths[q], size)
-        whole_groups = ties in (_AVERAGE, _WORST)
-        if depth * _SORT_FROM_SHARE < size:
-            count = _select(scores, start, size, depth, ties == _REVERSE, whole_groups, keys, rows)
-            found_keys, found_rows = keys, rows
+        if depth * _SELECT_FROM <= size:
+            n_columns = _column_maxima(scores, start, size, depth, found_keys, found_rows)
+            _sort(found_keys, found_rows, n_columns, keys, rows, buckets, ends)
+            bound = keys[depth - 1]
+            count = 0
+            for i in range(size):  # no branch: a row that is too low is overwritten by the next
+                row = size - 1 - i if ties == _REVERSE else i
+                found_rows[count] = row
+                count += scores[start + row] >= bound
+            for i in range(count):
+                found_keys[i] = scores[start + found_rows[i]]
         else:
+            count = size
             for i in range(size):
                 row = size - 1 - i if ties == _REVERSE else i
-                keys[i] = scores[start + row]
-                rows[i] = row
-            found_keys, found_rows = _merge_sort(keys, rows, spare_keys, spare_rows, size)
-            count = size
+                found_rows[i] = row
+                found_keys[i] = scores[start + row]
+        _sort(found_keys, found_rows, count, keys, rows, buckets, ends)
+        if count > depth:  # keep as many as asked for, and those tied with the last of them
+            while count > depth and keys[count - 1] < keys[depth - 1]:
+                count -= 1
         if ties == _WORST:
-            _worst_first(found_keys, found_rows, labels, start, count)
+            _worst_first(keys, rows, labels, start, count)
         for i in range(count):
-            order[start + i] = start + found_rows[i]
+            order[start + i] = start + rows[i]
             tied[start + i] = False
         if ties == _AVERAGE:
             for i in range(count - 1):
-                tied[start + i] = found_keys[i] == found_keys[i + 1]
+                tied[start + i] = keys[i] == keys[i + 1]
         counts[q] = count
 
 
 @kernel()
-def _select(scores, start, size, depth, backwards, whole_groups, keys, rows):
-    """Find the ``depth`` best documents in order; with ``whole_groups`` all tied with the last."""
-    count = 0
-    lowest = -np.inf
-    left_out = -np.inf  # the best score that was seen and did not stay
+def _column_maxima(scores, start, size, depth, maxima, rows):
+    """Deal the scores into columns and find the largest of each; return how many columns.
+
+    They are half as many again as the documents that are wanted. Each maximum belongs to another
+    document, so that at least ``depth`` documents reach the ``depth``-th largest maximum, and not
+    many more: for 10 of 120 documents, 15 on average.
+    """
+    n_columns = min((depth + depth // 2 + 7) // 8 * 8, size)
+    for column in range(n_columns):
+        maxima[column] = scores[start + column]
+        rows[column] = column
+    for low in range(n_columns, size - n_columns + 1, n_columns):
+        for column in range(n_columns):
+            score = scores[start + low + column]
+            maxima[column] = score if score > maxima[column] else maxima[column]
+    return n_columns
+
+
+@kernel()
+def _sort(from_keys, from_rows, size, keys, rows, buckets, ends):
+    """Sort by descending key, equal keys as they come, into ``keys`` and ``rows``.
+
+    The range of keys is cut into as many buckets as there are keys. Distributing the keys puts a
+    list without a long tail almost in order, and insertion does the rest: O(m). Where that takes
+    too many moves the list is merge-sorted.
+    """
+    if size > _SHORT:
+        highest, lowest = from_keys[0], from_keys[0]
+        for i in range(size):
+            highest = from_keys[i] if from_keys[i] > highest else highest
+            lowest = from_keys[i] if from_keys[i] < lowest else lowest
+        scale = (size - 1) / (highest - lowest)
+        if scale > 0.0 and scale < np.inf:  # else all are equal, or floats cannot hold the range
+            for i in range(size):
+                buckets[i] = np.int32((highest - from_keys[i]) * scale)
+                ends[i] = 0
+            ends[size] = 0
+            for i in range(size):
+                ends[buckets[i] + 1] += 1
+            for i in range(size):
+                ends[i + 1] += ends[i]
+            for i in range(size):
+                place = ends[buckets[i]]
+                ends[buckets[i]] = place + 1
+                keys[place] = from_keys[i]
+                rows[place] = from_rows[i]
+            if _insert(keys, rows, 0, size, _MOVES * size):
+                return
     for i in range(size):
-        row = size - 1 - i if backwards else i
-        key = scores[start + row]
-        if count < depth:
-            place = count
-            count += 1
-        elif key > lowest:
-            place = depth - 1
-            left_out = lowest
-        else:
-            left_out = max(left_out, key)
+        keys[i] = from_keys[i]
+        rows[i] = from_rows[i]
+    if size <= _SHORT:
+        _insert(keys, rows, 0, size, size * size)
+    else:
+        _merge_sort(keys, rows, size, from_keys, from_rows)
+
+
+@kernel()
+def _insert(keys, rows, low, high, budget):
+    """Sort a stretch by insertion; return False, half done, after more moves than ``budget``."""
+    for i in range(low + 1, high):
+        key = keys[i]
+        if keys[i - 1] >= key:
             continue
-        while place > 0 and keys[place - 1] < key:
+        row = rows[i]
+        place = i
+        while place > low and keys[place - 1] < key:
             keys[place] = keys[place - 1]
             rows[place] = rows[place - 1]
             place -= 1
         keys[place] = key
         rows[place] = row
-        if count == depth:
-            lowest = keys[depth - 1]
-    if whole_groups and left_out == lowest:
-        count = depth
-        while count > 0 and keys[count - 1] == lowest:
-            count -= 1
-        for row in range(size):
-            if scores[start + row] == lowest:
-                keys[count] = lowest
-                rows[count] = row
-                count += 1
-    return count
+        budget -= i - place
+        if budget < 0:
+            return False
+    return True
 
 
 @kernel()
-def _merge_sort(keys, rows, spare_keys, spare_rows, size):
-    """Sort by descending key, equal keys in place; return the arrays that hold the result."""
-    for low in range(0, size, _RUN):
-        for i in range(low + 1, min(low + _RUN, size)):
-            key, row = keys[i], rows[i]
-            place = i
-            while place > low and keys[place - 1] < key:
-                keys[place] = keys[place - 1]
-                rows[place] = rows[place - 1]
-                place -= 1
-            keys[place] = key
-            rows[place] = row
-    width = _RUN
+def _merge_sort(keys, rows, size, spare_keys, spare_rows):
+    """Sort by merging, which takes O(m log m) whatever the keys."""
+    for low in range(0, size, _SHORT):
+        _insert(keys, rows, low, min(low + _SHORT, size), size * size)
+    width = _SHORT
     while width < size:
         for low in range(0, size, 2 * width):
             middle, high = min(low + width, size), min(low + 2 * width, size)
@@ -203,18 +250,14 @@ def _merge_sort(keys, rows, spare_keys, spare_rows, size):
                 right += take_right
                 left += 1 - take_right
                 place += 1
-            for i in range(left, middle):
+            for i in range(left, middle):  # what is left of the right half is in place already
                 spare_keys[place] = keys[i]
                 spare_rows[place] = rows[i]
                 place += 1
-            for i in range(right, high):
-                spare_keys[place] = keys[i]
-                spare_rows[place] = rows[i]
-                place += 1
-        keys, spare_keys = spare_keys, keys
-        rows, spare_rows = spare_rows, rows
+            for i in range(low, place):
+                keys[i] = spare_keys[i]
+                rows[i] = spare_rows[i]
         width *= 2
-    return keys, rows
 
 
 @kernel()

@@ -106,8 +106,8 @@ def _lambdamart_query(
     sort_by_score(scores, order, keys[:m], rows[1:3].reshape(-1).view(np.float64), spare_order)
     for i in range(m):
         sorted_shares[i] = shares[order[i]]
-    # Documents that change nothing fill the rows up: infinitely far below, worth nothing.
-    keys[m : m + PADDING] = -np.inf
+    # The rows are filled up with documents whose terms are dropped again below.
+    keys[m : m + PADDING] = keys[m - 1]
     sorted_shares[m : m + PADDING] = 0.0
     lambda_sums[: m + PADDING] = 0.0
     curvature_sums[: m + PADDING] = 0.0
@@ -133,6 +133,8 @@ def _lambdamart_query(
             lambdas[i + 1 : stop],
             curvatures[i + 1 : stop],
         )
+        lambdas[m:stop] = 0.0
+        curvatures[m:stop] = 0.0
         total, total_abs, total_curvature = _accumulate(
             lambdas[i + 1 : stop],
             curvatures[i + 1 : stop],
