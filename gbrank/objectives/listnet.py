@@ -2,13 +2,16 @@
 
 Loss of a query::
 
-    - sum_i phi_i log rho_i,   phi = softmax(r / temperature),   rho = softmax(s)
+    - sum_i phi_i log rho_i,   phi = softmax(psi(r) / temperature),   rho = softmax(s)
 
 the top-one form of Cao et al. A lower temperature puts more of the target on the best grades.
+``psi(r) = r`` is the original; with ``k`` it is the top-k map (:mod:`gbrank.objectives.topk`),
+which makes the loss top-k order sensitive. (The top-k probability model of Cao et al. does not.)
 Gradient ``rho - phi``; numerator and curvature: see :mod:`gbrank.objectives.softmax`.
 
 Reference: Cao, Qin, Liu, Tsai, Li, Learning to rank: from pairwise approach to listwise approach,
-ICML 2007; Bruch, The Web Conference 2021, equations 2 and 3.
+ICML 2007; Bruch, The Web Conference 2021, equations 2 and 3; Xia, Liu, Li, Statistical consistency
+of top-k ranking, NIPS 2009, section 4.3.3.
 """
 
 from typing import Any, ClassVar
@@ -18,7 +21,7 @@ import numpy as np
 from gbrank._compile import kernel
 from gbrank.layout import FloatArray, IntArray, QueryLayout
 from gbrank.objectives.base import Float32Array, Objective
-from gbrank.objectives.params import check_number
+from gbrank.objectives.params import check_number, check_whole
 from gbrank.objectives.softmax import (
     SOFTMAX_ROWS,
     check_neumann_order,
@@ -26,6 +29,7 @@ from gbrank.objectives.softmax import (
     softmax_step,
     zero_step,
 )
+from gbrank.objectives.topk import keep_top
 
 
 @kernel()
@@ -47,12 +51,15 @@ class ListNet(Objective):
         Divides the labels; 1.0 is the original.
     neumann_order : {0, 2, 4}, default=2
         Off-diagonal curvature carried by the gradient; 0 gives the plain gradient.
+    k : int >= 1, default=None
+        Count labels below the k-th largest of a query as 0; ``None`` takes all as they are.
     n_jobs : int, default=None
         Threads of a step; ``None`` follows LightGBM's ``num_threads`` where that is visible.
 
     References
     ----------
     Cao et al., Learning to rank: from pairwise approach to listwise approach, ICML 2007.
+    Xia, Liu, Li, Statistical consistency of top-k ranking, NIPS 2009.
 
     Examples
     --------
@@ -66,18 +73,27 @@ class ListNet(Objective):
     exact_curvature: ClassVar[bool] = True
 
     def __init__(
-        self, temperature: float = 1.0, neumann_order: int = 2, *, n_jobs: int | None = None
+        self,
+        temperature: float = 1.0,
+        neumann_order: int = 2,
+        k: int | None = None,
+        *,
+        n_jobs: int | None = None,
     ) -> None:
         self.temperature = temperature
         self.neumann_order = neumann_order
+        self.k = k
         self.n_jobs = n_jobs
         self.check_params()
 
     def check_params(self) -> None:
         check_number("temperature", self.temperature, low=0.0, low_open=True)
         check_neumann_order(self.neumann_order)
+        if self.k is not None:
+            check_whole("k", self.k, low=1, also="None")
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
+        labels = keep_top(labels, layout.bounds, self.k)
         starts = layout.bounds[:-1][layout.sizes > 0]
         sizes = layout.sizes[layout.sizes > 0]
         top = np.repeat(np.maximum.reduceat(labels, starts), sizes) if len(labels) else labels
@@ -106,6 +122,8 @@ class ListNet(Objective):
     ) -> float:
         if len(labels) < 2:
             return 0.0
+        if self.k is not None and self.k < len(labels):
+            labels = np.where(labels >= np.sort(labels)[-self.k], labels, 0.0)
         mass = np.exp((labels - labels.max()) / self.temperature)
         return float(mass @ (log_partition(scores) - scores) / mass.sum())
 

@@ -40,9 +40,10 @@ def check_neumann_order(order: Any) -> None:
 
 def log_partition(scores: FloatArray, eps: float = 0.0) -> float:
     """Return ``log(sum e^s + eps)`` in plain NumPy."""
-    top = float(scores.max())
-    with np.errstate(over="ignore"):  # eps e^-top is infinite for scores far below zero
-        return top + float(np.log(np.exp(scores - top).sum() + eps * np.exp(-top)))
+    if eps > 0:
+        scores = np.append(scores, np.log(eps))
+    top = scores.max()
+    return float(top + np.log(np.exp(scores - top).sum()))
 
 
 @kernel()

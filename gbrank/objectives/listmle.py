@@ -1,0 +1,228 @@
+"""ListMLE: likelihood of the label order under the Plackett-Luce model.
+
+With y the documents in descending order of their labels, the loss of a query is::
+
+    sum_{i <= K} [ log sum_{t >= i} e^s_y(t)  -  s_y(i) ],    K = min(k, m)
+
+the negative logarithm of the chance that documents drawn one after another, each with odds e^s
+among those left, come out as y in the first K places. Equal labels say nothing about their order:
+they stand in a random one, drawn anew at every boosting iteration. All K factors with
+``k=None``; with ``k < m`` the loss is top-k order sensitive, the full one is not.
+
+With ``P_ij = e^s_j / sum_{t >= i} e^s_y(t)``, the chance that factor i draws document j::
+
+    g_j = sum_i P_ij - [j is among the first K]       h_j = sum_i P_ij (1 - P_ij)
+
+over the factors in which j is still there: the exact diagonal of the Hessian. One pass from the
+end of the list gives all sums over t, one from its front all sums over i. Each sum is kept
+relative to the largest score it holds, so scores of any size neither overflow nor vanish, and one
+exponential per document is enough: that of minus its distance to the largest score behind it.
+
+References: Xia, Liu, Wang, Zhang, Li, Listwise approach to learning to rank: theory and algorithm,
+ICML 2008; Xia, Liu, Li, Statistical consistency of top-k ranking, NIPS 2009, equations 9 and 10.
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gbrank._compile import kernel
+from gbrank.fastmath import exp, random_key, random_uniform
+from gbrank.layout import FloatArray, IntArray, QueryLayout
+from gbrank.objectives.base import Float32Array, Objective
+from gbrank.objectives.params import check_seed, check_whole
+from gbrank.objectives.softmax import zero_step
+
+_INT32 = np.int32
+
+
+@kernel()
+def _shuffle_ties(order, tie_ends, factors, low, high, partners, places):
+    """Write ``order`` with equal labels shuffled, as far as the first ``factors`` places need it.
+
+    Every place takes one of the documents from itself to the end of its tie (Fisher and Yates).
+    """
+    for i in range(len(order)):
+        places[i] = order[i]
+    for i in range(factors):
+        partners[i] = i + _INT32(random_uniform(low, high, i) * (tie_ends[i] - i))
+    for i in range(factors):
+        j = partners[i]
+        places[i], places[j] = places[j], places[i]
+
+
+@kernel()
+def _listmle_query(scores, places, factors, scratch, grad, hess):
+    m = len(scores)
+    sorted_scores, top, share, decay, rest = (
+        scratch[0],
+        scratch[1],
+        scratch[2],
+        scratch[3],
+        scratch[4],
+    )
+    for i in range(m):
+        sorted_scores[i] = scores[places[i]]
+    # the largest score from each place on
+    highest = sorted_scores[m - 1]
+    top[m - 1] = highest
+    for i in range(m - 2, -1, -1):
+        highest = max(highest, sorted_scores[i])
+        top[i] = highest
+    # e^(s_i - top_i), and e^(top_(i+1) - top_i): one of the two is 1
+    for i in range(m - 1):
+        gap = sorted_scores[i] - top[i + 1]
+        e = exp(-abs(gap))
+        share[i] = 1.0 if gap > 0.0 else e
+        decay[i] = e if gap > 0.0 else 1.0
+    share[m - 1] = 1.0
+    decay[m - 1] = 0.0
+    # sum_{t >= i} e^(s_t - top_i): its document i and, as rest, the others
+    total = 0.0
+    for i in range(m - 1, -1, -1):
+        others = decay[i] * total
+        total = share[i] + others
+        rest[i] = others
+        top[i] = total
+    for i in range(m):
+        top[i] = 1.0 / top[i]
+        rest[i] *= top[i]
+    # sums of P / e^(s_j - top_j) and of its square over the factors before place j
+    drawn, drawn_squared = 0.0, 0.0
+    for j in range(factors):
+        p = share[j] * drawn
+        p_squared = share[j] * share[j] * drawn_squared
+        grad[places[j]] = np.float32(p - rest[j])
+        hess[places[j]] = np.float32(max(p - p_squared, 0.0) + share[j] * top[j] * rest[j])
+        drawn = (drawn + top[j]) * decay[j]
+        drawn_squared = (drawn_squared + top[j] * top[j]) * (decay[j] * decay[j])
+    for j in range(factors, m):
+        p = share[j] * drawn
+        p_squared = share[j] * share[j] * drawn_squared
+        grad[places[j]] = np.float32(p)
+        hess[places[j]] = np.float32(max(p - p_squared, 0.0))
+        drawn *= decay[j]
+        drawn_squared *= decay[j] * decay[j]
+
+
+@kernel()
+def _listmle_block(
+    first, last, bounds, scores, order, tie_ends, counts, k, seed, iteration, scratch, grad, hess
+):
+    places, partners = scratch[0].view(_INT32), scratch[1].view(_INT32)
+    for q in range(first, last):
+        a, b = bounds[q], bounds[q + 1]
+        if counts[q]:
+            factors = min(k, b - a)
+            low, high = random_key(seed, iteration, q)
+            _shuffle_ties(order[a:b], tie_ends[a:b], factors, low, high, partners, places)
+            _listmle_query(scores[a:b], places, factors, scratch[2:], grad[a:b], hess[a:b])
+        else:
+            zero_step(grad[a:b], hess[a:b])
+
+
+class ListMLE(Objective):
+    """Likelihood of the label order: ``- log P(y | s)``, P of Plackett and Luce.
+
+    A query of one document or of equal labels has no order and is left out.
+
+    Parameters
+    ----------
+    k : int >= 1, default=None
+        Only the first k places of the order count; ``None`` takes all.
+    random_state : int, default=0
+        Seed of the order among equal labels, which is drawn anew at every iteration.
+    n_jobs : int, default=None
+        Threads of a step; ``None`` follows LightGBM's ``num_threads`` where that is visible.
+
+    References
+    ----------
+    Xia et al., Listwise approach to learning to rank: theory and algorithm, ICML 2008.
+    Xia, Liu, Li, Statistical consistency of top-k ranking, NIPS 2009.
+
+    Examples
+    --------
+    >>> from gbrank import ListMLE
+    >>> grad, hess = ListMLE(k=1).grad_hess([1, 2, 0], [0.0, 0.0, 0.0], group=[3])
+    >>> grad  # 1/3, less 1 for the best document
+    array([ 0.33333334, -0.6666667 ,  0.33333334], dtype=float32)
+    """
+
+    scratch_rows: ClassVar[int] = 7
+    exact_curvature: ClassVar[bool] = True
+    uses_random_numbers: bool = True
+
+    def __init__(
+        self, k: int | None = None, random_state: int = 0, *, n_jobs: int | None = None
+    ) -> None:
+        self.k = k
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.check_params()
+
+    def check_params(self) -> None:
+        if self.k is not None:
+            check_whole("k", self.k, low=1, also="None")
+        check_seed(self.random_state)
+
+    def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
+        sizes, n_rows = layout.sizes, layout.n_rows
+        starts = np.repeat(layout.bounds[:-1], sizes)
+        # by query, then label downwards, then row: each query keeps its stretch of rows
+        rows = np.lexsort((-labels, starts))
+        in_order = labels[rows]
+        is_last = np.ones(n_rows, dtype=bool)
+        is_last[:-1] = (in_order[1:] != in_order[:-1]) | (starts[1:] != starts[:-1])
+        ends = np.flatnonzero(is_last) + 1
+        tie_ends = np.repeat(ends, np.diff(ends, prepend=0))
+        counts = np.zeros(layout.n_queries, dtype=bool)
+        filled = sizes > 0
+        counts[filled] = tie_ends[layout.bounds[:-1][filled]] < layout.bounds[1:][filled]
+        return (rows - starts).astype(_INT32), (tie_ends - starts).astype(_INT32), counts
+
+    def step(
+        self,
+        first: int,
+        last: int,
+        bounds: IntArray,
+        scores: FloatArray,
+        prepared: tuple[Any, ...],
+        iteration: int,
+        scratch: FloatArray,
+        grad: Float32Array,
+        hess: Float32Array,
+    ) -> None:
+        _listmle_block(
+            first,
+            last,
+            bounds,
+            scores,
+            *prepared,
+            len(scores) if self.k is None else int(self.k),
+            int(self.random_state),
+            iteration,
+            scratch,
+            grad,
+            hess,
+        )
+
+    def query_loss(
+        self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
+    ) -> float:
+        if len(labels) < 2 or labels.min() == labels.max():
+            return 0.0
+        factors = len(labels) if self.k is None else min(self.k, len(labels))
+        in_order = scores[self._drawn_order(labels, query, iteration, factors)]
+        log_sums = np.logaddexp.accumulate(in_order[::-1])[::-1]  # of those from each place on
+        return float((log_sums - in_order)[:factors].sum())
+
+    def _drawn_order(
+        self, labels: FloatArray, query: int, iteration: int, factors: int
+    ) -> IntArray:
+        key = random_key(self.random_state, iteration, query)
+        order = np.argsort(-labels, kind="stable")
+        for i in range(factors):
+            tied = np.count_nonzero(labels[order[i:]] == labels[order[i]])
+            j = i + int(tied * random_uniform(*key, i))
+            order[[i, j]] = order[[j, i]]
+        return order
