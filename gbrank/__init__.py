@@ -9,6 +9,7 @@ from gbrank.objectives import (
     list_objectives,
     register_objective,
 )
+from gbrank.ranker import Ranker
 
 __version__ = "0.1.0"
 
@@ -17,6 +18,7 @@ __all__ = [
     "LambdaMART",
     "ListNet",
     "Objective",
+    "Ranker",
     "get_objective",
     "list_objectives",
     "register_objective",

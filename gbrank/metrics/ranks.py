@@ -21,7 +21,11 @@ _AVERAGE, _STABLE, _REVERSE, _WORST = TIES.values()
 #: The best k are selected where the list is this many times longer; else all of it is sorted.
 _SELECT_FROM = 4
 #: Lists up to this length are sorted by insertion.
-_SHORT = 12
+_SHORT = 8
+#: Documents that one turn of a loop looks at: two of the widest vectors.
+_WIDTH = 16
+#: Up to this many column maxima, counting is faster than sorting them.
+_COUNT_TO = 2 * _WIDTH
 #: Insertion into the order of buckets gives up after this many moves a document.
 _MOVES = 4
 
@@ -119,26 +123,29 @@ def rank_block(scores, bounds, depths, ties, labels, first, last, order, tied, c
     keys, found_keys = np.empty(longest), np.empty(longest)
     rows, found_rows = np.empty(longest, np.int32), np.empty(longest, np.int32)
     buckets, ends = np.empty(longest, np.int32), np.empty(longest + 1, np.int32)
+    larger = np.empty(_COUNT_TO, np.int64)
     for q in range(first, last):
         start, size = bounds[q], bounds[q + 1] - bounds[q]
         depth = min(depths[q], size)
-        if depth * _SELECT_FROM <= size:
+        if max(_WIDTH, _SELECT_FROM * depth) <= size:
             n_columns = _column_maxima(scores, start, size, depth, found_keys, found_rows)
-            _sort(found_keys, found_rows, n_columns, keys, rows, buckets, ends)
-            bound = keys[depth - 1]
+            if n_columns <= _COUNT_TO:
+                bound = _find_by_counting(found_keys, n_columns, depth, larger)
+            else:
+                _sort(found_keys, found_rows, n_columns, keys, rows, buckets, ends)
+                bound = keys[depth - 1]
             count = 0
-            for i in range(size):  # no branch: a row that is too low is overwritten by the next
-                row = size - 1 - i if ties == _REVERSE else i
+            for row in range(size):  # no branch: a row that is too low is overwritten by the next
                 found_rows[count] = row
                 count += scores[start + row] >= bound
-            for i in range(count):
-                found_keys[i] = scores[start + found_rows[i]]
         else:
             count = size
-            for i in range(size):
-                row = size - 1 - i if ties == _REVERSE else i
-                found_rows[i] = row
-                found_keys[i] = scores[start + row]
+            for row in range(size):
+                found_rows[row] = row
+        if ties == _REVERSE:
+            found_rows[:count] = found_rows[:count][::-1].copy()
+        for i in range(count):
+            found_keys[i] = scores[start + found_rows[i]]
         _sort(found_keys, found_rows, count, keys, rows, buckets, ends)
         if count > depth:  # keep as many as asked for, and those tied with the last of them
             while count > depth and keys[count - 1] < keys[depth - 1]:
@@ -162,15 +169,33 @@ def _column_maxima(scores, start, size, depth, maxima, rows):
     document, so that at least ``depth`` documents reach the ``depth``-th largest maximum, and not
     many more: for 10 of 120 documents, 15 on average.
     """
-    n_columns = min((depth + depth // 2 + 7) // 8 * 8, size)
+    n_columns = (depth + depth // 2 + _WIDTH - 1) // _WIDTH * _WIDTH
     for column in range(n_columns):
         maxima[column] = scores[start + column]
         rows[column] = column
     for low in range(n_columns, size - n_columns + 1, n_columns):
-        for column in range(n_columns):
-            score = scores[start + low + column]
-            maxima[column] = score if score > maxima[column] else maxima[column]
+        for block in range(0, n_columns, _WIDTH):
+            for column in range(block, block + _WIDTH):
+                score = scores[start + low + column]
+                maxima[column] = score if score > maxima[column] else maxima[column]
     return n_columns
+
+
+@kernel()
+def _find_by_counting(keys, size, depth, larger):
+    """Return the ``depth``-th largest of ``size`` keys, a multiple of ``_WIDTH`` of them."""
+    for i in range(size):
+        larger[i] = 0
+    for j in range(size):
+        key = keys[j]
+        for block in range(0, size, _WIDTH):
+            for i in range(block, block + _WIDTH):
+                larger[i] += 1 if key > keys[i] else 0
+    found = np.inf
+    for i in range(size):
+        if larger[i] < depth and keys[i] < found:
+            found = keys[i]
+    return found
 
 
 @kernel()
@@ -187,7 +212,7 @@ def _sort(from_keys, from_rows, size, keys, rows, buckets, ends):
             highest = from_keys[i] if from_keys[i] > highest else highest
             lowest = from_keys[i] if from_keys[i] < lowest else lowest
         scale = (size - 1) / (highest - lowest)
-        if scale > 0.0 and scale < np.inf:  # else all are equal, or floats cannot hold the range
+        if scale > 0.0 and scale < np.inf:  # else floats cannot hold the range, or all are equal
             for i in range(size):
                 buckets[i] = np.int32((highest - from_keys[i]) * scale)
                 ends[i] = 0
@@ -206,9 +231,7 @@ def _sort(from_keys, from_rows, size, keys, rows, buckets, ends):
     for i in range(size):
         keys[i] = from_keys[i]
         rows[i] = from_rows[i]
-    if size <= _SHORT:
-        _insert(keys, rows, 0, size, size * size)
-    else:
+    if not _insert(keys, rows, 0, size, _SHORT * _SHORT):
         _merge_sort(keys, rows, size, from_keys, from_rows)
 
 

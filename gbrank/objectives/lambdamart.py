@@ -258,7 +258,8 @@ class LambdaMART(Objective):
 
     def query_cost(self, sizes: IntArray) -> IntArray:
         # ranking and gathering a document costs about as much as eight pairs
-        return sizes * (8 + np.minimum(sizes, self.truncation_level)) // 4
+        cost: IntArray = sizes * (8 + np.minimum(sizes, self.truncation_level)) // 4
+        return cost
 
     def step(
         self,

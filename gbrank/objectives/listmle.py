@@ -30,6 +30,7 @@ from gbrank._compile import kernel
 from gbrank.fastmath import exp, random_key, random_uniform
 from gbrank.layout import FloatArray, IntArray, QueryLayout
 from gbrank.objectives.base import Float32Array, Objective
+from gbrank.objectives.labels import order_by_label
 from gbrank.objectives.params import check_seed, check_whole
 from gbrank.objectives.softmax import zero_step
 
@@ -166,19 +167,7 @@ class ListMLE(Objective):
         check_seed(self.random_state)
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
-        sizes, n_rows = layout.sizes, layout.n_rows
-        starts = np.repeat(layout.bounds[:-1], sizes)
-        # by query, then label downwards, then row: each query keeps its stretch of rows
-        rows = np.lexsort((-labels, starts))
-        in_order = labels[rows]
-        is_last = np.ones(n_rows, dtype=bool)
-        is_last[:-1] = (in_order[1:] != in_order[:-1]) | (starts[1:] != starts[:-1])
-        ends = np.flatnonzero(is_last) + 1
-        tie_ends = np.repeat(ends, np.diff(ends, prepend=0))
-        counts = np.zeros(layout.n_queries, dtype=bool)
-        filled = sizes > 0
-        counts[filled] = tie_ends[layout.bounds[:-1][filled]] < layout.bounds[1:][filled]
-        return (rows - starts).astype(_INT32), (tie_ends - starts).astype(_INT32), counts
+        return order_by_label(labels, layout)
 
     def step(
         self,
