@@ -223,9 +223,13 @@ class Ranker(BaseEstimator):
             )
         objective = self._resolve_objective()
         params = self._lightgbm_params()
+        evaluation_sets = _evaluation_sets(eval_X, eval_y, eval_qid)
+        self.evals_result_: dict[str, dict[str, list[float]]] = {}
+        callbacks = self._callbacks(callbacks, bool(evaluation_sets))
         X = self._validate_features(X, reset=True)
         labels = _column(y)
         layout = QueryLayout.from_either(qid, group, _num_samples(X))
+        objective.check_labels(check_labels(labels, layout), layout)
         training = _make_dataset(X, labels, layout, sample_weight, params, None)
         evaluation = [
             _make_dataset(
@@ -236,9 +240,10 @@ class Ranker(BaseEstimator):
                 params,
                 training,
             )
-            for features, target, queries in _evaluation_sets(eval_X, eval_y, eval_qid)
+            for features, target, queries in evaluation_sets
         ]
-        self.evals_result_: dict[str, dict[str, list[float]]] = {}
+        if init_model is None:  # else LightGBM must set the first scores before it makes bins
+            _refuse_if_nothing_can_be_split(training, self.min_child_samples)
         self.booster_ = lgb.train(
             {**params, "objective": objective},
             training,
@@ -246,7 +251,7 @@ class Ranker(BaseEstimator):
             valid_sets=evaluation,
             feval=self._fevals() if evaluation else None,
             init_model=_as_lightgbm_model(init_model),
-            callbacks=self._callbacks(callbacks, bool(evaluation)),
+            callbacks=callbacks,
         )
         self.objective_ = objective
         trees = self.booster_.current_iteration()
@@ -379,7 +384,7 @@ class Ranker(BaseEstimator):
             accept_sparse=("csr", "csc"),
             dtype=(np.float64, np.float32),
             ensure_all_finite=False,
-            ensure_min_samples=1,
+            ensure_min_samples=2 if reset else 1,
         )
 
     def _fevals(self) -> list[Callable[..., Any]]:
@@ -423,6 +428,8 @@ def _make_dataset(
     checked = check_labels(labels, layout)
     if weight is not None:
         weight = layout.sort(check_weights(weight, layout))
+        if not np.any(weight):
+            raise ValueError("sample weights must contain at least one non-zero number")
     if layout.order is not None:
         X = _safe_indexing(X.tocsr() if issparse(X) else X, layout.order)
     return lgb.Dataset(
@@ -433,6 +440,16 @@ def _make_dataset(
         reference=reference,
         params=params,
     )
+
+
+def _refuse_if_nothing_can_be_split(training: lgb.Dataset, min_child_samples: int) -> None:
+    """Say clearly what LightGBM, with a custom objective, answers with a failed C++ check."""
+    training.construct()
+    if all(training.feature_num_bin(feature) == 0 for feature in range(training.num_feature())):
+        raise ValueError(
+            "no feature can be split on: every one is constant, or there are too few rows "
+            f"({training.num_data()}) for leaves of min_child_samples={min_child_samples}"
+        )
 
 
 def _evaluation_sets(eval_X: Any, eval_y: Any, eval_qid: Any) -> list[tuple[Any, Any, Any]]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from gbrank.gains import compute_gains
 from gbrank.layout import (
     FloatArray,
     IntArray,
@@ -109,6 +110,16 @@ class Objective(BaseEstimator, ABC):
 
     def check_params(self) -> None:
         """Raise a ``ValueError`` that names the parameter, the allowed values and the one given."""
+
+    def check_labels(self, labels: FloatArray, layout: QueryLayout) -> None:
+        """Refuse labels that this objective cannot take; they are known to be finite and >= 0.
+
+        By default those whose ``gain`` is not finite, where the objective has that parameter. For
+        callers that want the error before they do anything else; :meth:`prepare` raises it too.
+        """
+        gain = getattr(self, "gain", None)
+        if gain is not None:
+            compute_gains(labels, gain, layout)
 
     @abstractmethod
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:

@@ -179,6 +179,9 @@ class XENDCG(Objective):
         check_seed(self.random_state)
         check_choice("generator", self.generator, ("counter", "lightgbm"))
 
+    def check_labels(self, labels: FloatArray, layout: QueryLayout) -> None:
+        compute_gains(labels, "exp", layout)
+
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         return (compute_gains(labels, "exp", layout) + 1.0, *self._gamma_source())
 
