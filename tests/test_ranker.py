@@ -172,7 +172,7 @@ class QueryOfTen(Ranker):
     """A Ranker that makes up its queries, so that scikit-learn's checks can call it."""
 
     def fit(self, X, y, *, sample_weight=None):
-        qid = None if y is None else np.arange(np.shape(y)[0]) // 10
+        qid = None if y is None else np.arange(len(np.asarray(y))) // 10
         return super().fit(X, y, qid=qid, sample_weight=sample_weight)
 
     def score(self, X, y, *, sample_weight=None):

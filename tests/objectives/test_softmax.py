@@ -1,0 +1,107 @@
+"""The softmax losses: numerators against dense linear algebra, published and spelled-out values."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gbrank import XENDCG, ListNet
+
+
+def dense_numerator(rho, gradient, order):
+    """Return ``D (I + S + ... + S^order) D^-1 gradient``, matrices written out."""
+    D = np.diag(rho * (1 - rho))
+    S = rho[None, :] / (1 - rho[:, None])
+    np.fill_diagonal(S, 0.0)
+    series = sum(np.linalg.matrix_power(S, power) for power in range(order + 1))
+    return D @ series @ np.linalg.inv(D) @ gradient
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(2, 40),
+    st.sampled_from([0, 2, 4]),
+    st.integers(0, 2**31),
+    st.sampled_from([0.0, 0.3]),
+)
+def test_numerator_equals_dense_matrices(m, order, seed, eps):
+    rng = np.random.default_rng(seed)
+    labels, scores = rng.integers(0, 5, m).astype(float), rng.normal(size=m)
+    objective = XENDCG(gamma=0.5, neumann_order=order, eps=eps)
+    grad, hess = objective.grad_hess(labels, scores, [m])
+    rho = np.exp(scores) / (np.exp(scores).sum() + eps)
+    phi = (2**labels - 0.5) / (2**labels - 0.5).sum()
+    expected = dense_numerator(rho, rho - phi, order)
+    np.testing.assert_allclose(grad, expected, rtol=0, atol=1e-5 * max(1, np.abs(expected).max()))
+    np.testing.assert_allclose(hess, rho * (1 - rho), rtol=1e-5)
+    if eps == 0:
+        assert abs(grad.sum(dtype=np.float64)) < 1e-5 * max(1, np.abs(expected).max())
+
+
+def test_hessian_is_d_times_identity_minus_s():
+    """The identity behind the series, in numbers: diag(rho) - rho rho^T = D (I - S)."""
+    rho = np.array([0.5, 0.3, 0.2])
+    D = np.diag(rho * (1 - rho))
+    S = rho[None, :] / (1 - rho[:, None])
+    np.fill_diagonal(S, 0.0)
+    np.testing.assert_allclose(D @ (np.eye(3) - S), np.diag(rho) - np.outer(rho, rho), atol=1e-15)
+
+
+def test_odd_orders_would_stand_still_for_two_documents():
+    rho = np.array([0.7, 0.3])
+    gradient = np.array([0.2, -0.2])
+    np.testing.assert_allclose(dense_numerator(rho, gradient, 1), 0.0, atol=1e-15)
+    assert np.abs(dense_numerator(rho, gradient, 2)).min() > 0.1
+
+
+def test_xendcg_loss_spelled_out():
+    labels, scores = np.array([2.0, 0.0, 1.0]), np.array([0.5, -1.0, 0.0])
+    total = np.exp(0.5) + np.exp(-1.0) + 1.0
+    phi = np.array([4 - 0.5, 1 - 0.5, 2 - 0.5]) / 5.5
+    expected = -(phi @ np.log(np.exp(scores) / total))
+    assert XENDCG(gamma=0.5).loss(labels, scores, [3])[0] == pytest.approx(expected, abs=1e-14)
+
+
+def test_listnet_loss_spelled_out():
+    labels, scores = np.array([2.0, 0.0, 1.0]), np.array([0.5, -1.0, 0.0])
+    phi = np.exp(labels / 0.5) / np.exp(labels / 0.5).sum()
+    rho = np.exp(scores) / np.exp(scores).sum()
+    expected = -(phi @ np.log(rho))
+    assert ListNet(temperature=0.5).loss(labels, scores, [3])[0] == pytest.approx(expected)
+
+
+def test_gamma_is_uniform_and_drawn_per_document_query_and_iteration():
+    """At equal scores the gradient is 1/m - phi, so gamma can be read off it."""
+    m, queries = 50, 40
+    labels = np.zeros(m * queries)
+
+    def gammas(iteration, seed=0):
+        objective = XENDCG(neumann_order=0, random_state=seed)
+        grad, _ = objective.grad_hess(
+            labels, np.zeros(m * queries), [m] * queries, iteration=iteration
+        )
+        phi = (1 / m - grad.astype(float)).reshape(queries, m)
+        return phi / phi.mean(axis=1, keepdims=True)  # (1 - gamma) / mean(1 - gamma)
+
+    draws = np.stack([gammas(iteration) for iteration in range(40)])
+    # uniform on [0, 1] divided by its mean of 1/2: mean 1, variance 4/12
+    assert draws.var() == pytest.approx(1 / 3, abs=0.01)
+    assert np.abs(np.corrcoef(draws.reshape(40, -1)))[np.triu_indices(40, 1)].max() < 0.1
+    by_query = draws.transpose(1, 0, 2).reshape(queries, -1)
+    assert np.abs(np.corrcoef(by_query))[np.triu_indices(queries, 1)].max() < 0.1
+    assert not np.allclose(gammas(0, seed=1), draws[0])
+
+
+def test_queries_left_out_and_kept():
+    """One document is out; equal labels and no relevant document are kept, as LightGBM does."""
+    for objective in (XENDCG(gamma=0.5), ListNet()):
+        grad, hess = objective.grad_hess(
+            [3, 1, 1, 0, 0], [0.0, 1.0, -1.0, 0.5, 0.0], group=[1, 2, 2]
+        )
+        assert grad[0] == 0
+        assert hess[0] == 0
+        assert (grad[1:] != 0).all()
+        assert (hess[1:] > 0).all()
+    grad, hess = XENDCG(gamma=1.0).grad_hess([0, 0], [1.0, 0.0], [2])
+    assert not grad.any()
+    assert not hess.any()
