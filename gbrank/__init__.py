@@ -2,9 +2,12 @@
 
 from gbrank.objectives import (
     XENDCG,
+    GainPairwise,
     LambdaMART,
+    ListMLE,
     ListNet,
     Objective,
+    PairwiseLogistic,
     get_objective,
     list_objectives,
     register_objective,
@@ -15,9 +18,12 @@ __version__ = "0.1.0"
 
 __all__ = [
     "XENDCG",
+    "GainPairwise",
     "LambdaMART",
+    "ListMLE",
     "ListNet",
     "Objective",
+    "PairwiseLogistic",
     "Ranker",
     "get_objective",
     "list_objectives",

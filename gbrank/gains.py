@@ -20,6 +20,8 @@ DiscountSpec = str | Callable[[FloatArray], ArrayLike]
 
 #: 2^22 documents of this gain still have a finite sum.
 LARGEST_GAIN = 2.0**1000
+#: Whole labels up to this one are looked up in a table, which is faster than exp2.
+_LARGEST_TABULATED = 255
 
 
 def compute_gains(
@@ -57,9 +59,9 @@ def compute_gains(
             )
     else:
         gains = _table_gain(labels, gain, layout)
-    wrong = ~(np.isfinite(gains) & (gains >= 0) & (gains <= LARGEST_GAIN))
-    if wrong.any():
-        row = int(np.argmax(wrong))
+    # NaN passes no comparison
+    if len(gains) and not (gains.min() >= 0 and gains.max() <= LARGEST_GAIN):
+        row = int(np.argmax(~((gains >= 0) & (gains <= LARGEST_GAIN))))
         raise ValueError(
             f"gain must be finite, >= 0 and at most 2^1000, but that of label {labels[row]:g} at "
             f'{_where(row, layout)} is {gains[row]:g}; gain="linear" takes labels of any size'
@@ -70,6 +72,11 @@ def compute_gains(
 def _named_gain(labels: FloatArray, gain: str) -> FloatArray:
     if gain == "exp":
         with np.errstate(over="ignore"):  # reported by the caller, with the row
+            if len(labels) and labels.max() <= _LARGEST_TABULATED:
+                whole = labels.astype(np.uint8)  # labels are mostly small whole numbers
+                if (whole == labels).all():
+                    gains: FloatArray = (np.exp2(np.arange(_LARGEST_TABULATED + 1)) - 1.0)[whole]
+                    return gains
             return np.exp2(labels) - 1.0
     if gain == "linear":
         return labels.astype(np.float64)

@@ -4,8 +4,10 @@ Everything behind this module sees contiguous float64 arrays and int64 bounds; e
 the input is said here, before any work, with the name of the argument and the first row at fault.
 """
 
+import itertools
+import reprlib
 import sys
-from collections.abc import Hashable
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -61,27 +63,30 @@ class QueryLayout:
             raise ValueError(
                 f"qid must have one entry per row: got {len(values)} for {n_rows} rows"
             )
-        codes, ids = _first_appearance_codes(values)
-        n_queries = len(ids)
-        starts = np.flatnonzero(codes[1:] != codes[:-1]) + 1
-        if len(starts) + 1 == n_queries or len(codes) == 0:  # every query is one run of rows
-            runs = [0, *starts, len(codes)] if len(codes) else [0]
-            return cls(np.array(runs, dtype=np.int64), None, ids)
-        order = np.argsort(codes, kind="stable").astype(np.int64)
-        bounds = np.zeros(n_queries + 1, dtype=np.int64)
-        np.cumsum(np.bincount(codes, minlength=n_queries), out=bounds[1:])
+        starts, queries, ids = _number_runs(values)
+        if len(ids) == len(starts):  # every query is one run of rows
+            return cls(np.append(starts, len(values)), None, ids)
+        runs = _stable_argsort(queries)
+        starts, lengths = starts[runs], np.diff(starts, append=len(values))[runs]
+        ends = np.cumsum(lengths)
+        # all rows of a run move by the same distance
+        order = np.arange(len(values)) + np.repeat(starts - (ends - lengths), lengths)
+        bounds = np.zeros(len(ids) + 1, dtype=np.int64)
+        bounds[1:] = ends[np.cumsum(np.bincount(queries)) - 1]
         return cls(bounds, order, ids)
 
     @classmethod
     def from_group(cls, group: ArrayLike, n_rows: int | None = None) -> "QueryLayout":
         """Group consecutive rows by the number of rows of each query, as LightGBM does."""
         sizes = _numbers(group, "group")
-        wrong = ~((sizes >= 0) & (sizes == np.floor(sizes)) & (sizes < 2**53))
+        wrong = ~((sizes >= 0) & (sizes == np.floor(sizes)) & (sizes < np.inf))
         if wrong.any():
             at = int(np.argmax(wrong))
             raise ValueError(
                 f"group sizes must be whole numbers >= 0, but group[{at}] is {sizes[at]:g}"
             )
+        if sizes.sum() >= 2**53:  # beyond which sums are no longer exact
+            raise ValueError(f"group sizes must sum to less than 2^53, got {sizes.sum():g}")
         bounds = np.zeros(len(sizes) + 1, dtype=np.int64)
         np.cumsum(sizes.astype(np.int64), out=bounds[1:])
         if n_rows is not None and bounds[-1] != n_rows:
@@ -127,17 +132,26 @@ class QueryLayout:
 
     def sort(self, values: Any) -> Any:
         """Bring per-row values, in the user's order, into query order."""
-        values = np.asarray(values)
+        values = self._rows(values)
         return values if self.order is None else values[self.order]
 
     def unsort(self, values: Any) -> Any:
         """Bring per-row values, in query order, back into the user's order."""
-        values = np.asarray(values)
+        values = self._rows(values)
         if self.order is None:
             return values
         original = np.empty_like(values)
         original[self.order] = values
         return original
+
+    def _rows(self, values: Any) -> NDArray[Any]:
+        array = np.asarray(values)
+        if array.shape[:1] != (self.n_rows,):
+            raise ValueError(
+                f"values must have one entry per row: got shape {array.shape} for "
+                f"{self.n_rows} rows"
+            )
+        return array
 
     def describe_row(self, row: int) -> str:
         """Say where an original row lies, for error messages: ``row 7 (query 'b')``."""
@@ -206,16 +220,44 @@ def check_query_weights(weights: ArrayLike, layout: QueryLayout) -> FloatArray:
 
 
 def _numbers(values: Any, name: str) -> FloatArray:
-    """Return a one-dimensional contiguous float64 array."""
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, got an array of shape {array.shape}")
-    if array.dtype.kind in "biufO":
+    """Return a one-dimensional, contiguous, writable float64 array."""
+    array = _one_dimensional(values, name)
+    if array.dtype.kind == "O":
+        return _numbers_among_objects(array, name)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be numbers, got an array of dtype {array.dtype}")
+    with np.errstate(over="ignore"):  # long doubles beyond float64 become infinite
+        # a read-only array, as pandas hands out, would have every kernel compiled a second time
+        return np.require(array, np.float64, ("C", "A", "W"))
+
+
+def _numbers_among_objects(array: NDArray[Any], name: str) -> FloatArray:
+    numbers = np.empty(len(array))
+    for at, entry in enumerate(array.tolist()):
         try:
-            return np.ascontiguousarray(array, dtype=np.float64)
-        except (TypeError, ValueError):  # objects that are not numbers
-            pass
-    raise TypeError(f"{name} must be numbers, got an array of dtype {array.dtype}")
+            if isinstance(entry, str | bytes):
+                raise TypeError("a number in quotes is no number")
+            numbers[at] = entry  # None becomes NaN
+        except (TypeError, ValueError, OverflowError):
+            raise TypeError(
+                f"{name} must be numbers, but {_place(name, at)} has {reprlib.repr(entry)}"
+            ) from None
+    return numbers
+
+
+def _one_dimensional(values: Any, name: str) -> NDArray[Any]:
+    """Return values as an array; refuse what has no rows, or rows that are lists, or masked ones."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # NumPy's words for nested lists of different lengths
+        raise ValueError(f"{name} must be one-dimensional, got a nested list") from None
+    if array.ndim != 1:
+        is_array = array.ndim or isinstance(values, np.ndarray)
+        got = f"an array of shape {array.shape}" if is_array else type(values).__name__
+        raise ValueError(f"{name} must be one-dimensional, got {got}")
+    if isinstance(values, np.ma.MaskedArray):
+        _refuse_missing(np.ma.getmaskarray(values), name)
+    return array
 
 
 def _check_length(values: FloatArray, layout: QueryLayout | None, name: str) -> None:
@@ -241,16 +283,16 @@ def _as_qid(qid: Any) -> Any:
     """Return query ids as a one-dimensional array, or as the pandas object they came in."""
     if _is_pandas(qid):
         return qid
-    values = np.asarray(qid)
-    if (
-        values.dtype.kind in "US"
-        and isinstance(qid, list | tuple)
-        and not all(isinstance(entry, str | bytes) for entry in qid)
-    ):
-        values = np.asarray(qid, dtype=object)  # keep 1 and "1" apart
-    if values.ndim != 1:
-        raise ValueError(f"qid must be one-dimensional, got an array of shape {values.shape}")
-    return values
+    if isinstance(qid, list | tuple):
+        kinds = set(map(type, qid))
+        # NumPy would turn 1 and "1" into the same string, "a" and "a\0" into the same array entry,
+        # tuples into a matrix, and whole numbers, next to fractions or beyond 2^63, into floats.
+        if len(kinds) == 1 and not kinds & {str, bytes, tuple}:
+            values = _one_dimensional(qid, "qid")
+            if kinds != {int} or values.dtype.kind != "f":
+                return values
+        return np.fromiter(qid, dtype=object, count=len(qid))
+    return _one_dimensional(qid, "qid")
 
 
 def _is_pandas(values: Any) -> bool:
@@ -261,36 +303,127 @@ def _is_pandas(values: Any) -> bool:
     )
 
 
-def _first_appearance_codes(values: Any) -> tuple[IntArray, NDArray[Any]]:
-    """Number the ids by first appearance; return a number per row and the ids in that order."""
+def _number_runs(values: Any) -> tuple[IntArray, IntArray, NDArray[Any]]:
+    """Cut the rows into runs of equal ids and number the ids by first appearance.
+
+    Returns the first row of each run, the number of its id, and the ids by number.
+    """
     if _is_pandas(values):
-        codes, ids = sys.modules["pandas"].factorize(values)
-        _refuse_missing(codes < 0)
-        return codes.astype(np.int64), np.asarray(ids)
-    if values.dtype.kind == "O":
-        numbers: dict[Hashable, int] = {}
-        try:
-            # None, NaN, NaT and pandas' NA are the ids that are missing
-            missing = np.array([entry is None or (entry == entry) is not True for entry in values])
-            _refuse_missing(missing)
-            listed = [numbers.setdefault(entry, len(numbers)) for entry in values]
-        except TypeError as error:
-            raise TypeError(f"qid entries must be hashable: {error}") from None
-        ids = np.empty(len(numbers), dtype=object)
-        ids[:] = list(numbers)
-        return np.array(listed, dtype=np.int64), ids
+        codes, ids = _number_pandas(values)
+        starts = _run_starts(codes)
+        return starts, codes[starts], ids
+    if values.dtype.kind == "O":  # comparing two entries may give anything
+        codes, first = _number_hashables(values.tolist())
+        starts = _run_starts(codes)
+        return starts, codes[starts], values[first]
     if values.dtype.kind in "fcmM":
-        _refuse_missing(np.isnan(values) if values.dtype.kind in "fc" else np.isnat(values))
+        _refuse_missing(np.isnan(values) if values.dtype.kind in "fc" else np.isnat(values), "qid")
+    if values.dtype.kind == "T":  # its missing entries compare in ways of their own
+        return _number_runs(values.astype(object))
+    starts = _run_starts(values)
+    heads = values[starts]
+    if heads.dtype.kind in "biufmM" and heads.dtype.itemsize <= 8:
+        codes, first = _number_bits(_as_bits(heads))
+    else:
+        codes, first = _number_hashables(heads.tolist())
+    return starts, codes, heads[first]
+
+
+def _run_starts(values: NDArray[Any]) -> IntArray:
     changes = np.flatnonzero(values[1:] != values[:-1]) + 1
-    starts = np.concatenate(([0], changes)).astype(np.int64) if len(values) else changes
-    ids, first, run_codes = np.unique(values[starts], return_index=True, return_inverse=True)
-    appearance = np.argsort(first, kind="stable")
-    rank = np.empty_like(appearance)
-    rank[appearance] = np.arange(len(appearance))
-    lengths = np.diff(np.concatenate((starts, [len(values)])))
-    return np.repeat(rank[run_codes], lengths).astype(np.int64), ids[appearance]
+    return np.concatenate((np.zeros(min(len(values), 1), dtype=np.int64), changes))
 
 
-def _refuse_missing(missing: NDArray[np.bool_]) -> None:
+def _number_pandas(values: Any) -> tuple[IntArray, NDArray[Any]]:
+    try:
+        codes, distinct = sys.modules["pandas"].factorize(values)
+    except TypeError:
+        _refuse_unhashable(list(values))
+        raise
+    _refuse_missing(codes < 0, "qid")
+    ids = np.asarray(distinct)
+    if ids.dtype.kind == "f":  # NaN that is not among what pandas calls missing
+        _refuse_missing(np.isnan(ids)[codes], "qid")
+    return codes.astype(np.int64), ids
+
+
+def _number_hashables(entries: list[Any]) -> tuple[IntArray, IntArray]:
+    """Number by first appearance; return a number per entry and the first place of each number."""
+    numbers: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
+    try:
+        codes = np.fromiter(map(numbers.__getitem__, entries), dtype=np.int64, count=len(entries))
+    except TypeError:
+        _refuse_unhashable(entries)
+        raise
+    missing = np.array([not _equals_itself(entry) for entry in numbers], dtype=np.bool_)
     if missing.any():
-        raise ValueError(f"qid must not be missing, but that of row {int(np.argmax(missing))} is")
+        _refuse_missing(missing[codes], "qid")
+    first = np.empty(len(numbers), dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # the last to be written stays
+    return codes, first
+
+
+def _equals_itself(entry: Any) -> bool:
+    """Return False for None, NaN, NaT and pandas' NA: the ids that are missing."""
+    try:
+        return entry is not None and bool(entry == entry)
+    except TypeError:  # NA is neither equal nor unequal
+        return False
+
+
+def _as_bits(values: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return 64 bits per number or date, the same for equal ones."""
+    if values.dtype.kind in "biu":
+        return values.astype(np.uint64)
+    if values.dtype.kind == "f":
+        return (values.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 + 0.0 is 0.0
+    return values.astype(np.int64).view(np.uint64)
+
+
+def _number_bits(keys: NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
+    """Do what :func:`_number_hashables` does, by sorting."""
+    order = _stable_argsort(keys)
+    ordered = keys[order]
+    heads = np.ones(len(keys), dtype=np.bool_)
+    heads[1:] = ordered[1:] != ordered[:-1]
+    first = order[heads]
+    appearance = _stable_argsort(first)
+    numbers = np.empty(len(first), dtype=np.int64)
+    numbers[appearance] = np.arange(len(first))
+    codes = np.empty(len(keys), dtype=np.int64)
+    codes[order] = numbers[np.cumsum(heads) - 1]
+    return codes, first[appearance]
+
+
+def _stable_argsort(keys: NDArray[Any]) -> IntArray:
+    """Sort 64-bit numbers >= 0, 16 bits at a time: NumPy has a radix sort for those only."""
+    order = np.arange(len(keys), dtype=np.int64)
+    if len(keys) == 0:
+        return order
+    varying = int(np.bitwise_or.reduce(keys ^ keys[0]))
+    for shift in (0, 16, 32, 48):
+        if (varying >> shift) & 0xFFFF:
+            digit = (keys >> shift).astype(np.uint16)[order]
+            order = order[np.argsort(digit, kind="stable")]
+    return order
+
+
+def _refuse_unhashable(entries: list[Any]) -> None:
+    for row, entry in enumerate(entries):
+        try:
+            hash(entry)
+        except TypeError:
+            raise TypeError(
+                f"qid entries must be hashable, but that of row {row} is of type "
+                f"{type(entry).__name__}"
+            ) from None
+
+
+def _refuse_missing(missing: NDArray[np.bool_], name: str) -> None:
+    if missing.any():
+        where = _place(name, int(np.argmax(missing)))
+        raise ValueError(f"{name} must not be missing, but {where} has none")
+
+
+def _place(name: str, at: int) -> str:
+    return f"group[{at}]" if name == "group" else f"row {at}"

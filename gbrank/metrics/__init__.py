@@ -6,8 +6,10 @@ and returns the mean over queries, or one value for each.
 
 from gbrank.metrics.average_precision import average_precision_score
 from gbrank.metrics.base import Metric
+from gbrank.metrics.comparison import compare
 from gbrank.metrics.dcg import dcg_score
 from gbrank.metrics.err import err_score
+from gbrank.metrics.evaluation import MetricTable, evaluate
 from gbrank.metrics.fevals import feval
 from gbrank.metrics.ndcg import ndcg_score
 from gbrank.metrics.pairwise import pairwise_disagreement
@@ -15,16 +17,21 @@ from gbrank.metrics.precision import precision_at_k
 from gbrank.metrics.recall import recall_at_k
 from gbrank.metrics.reciprocal_rank import reciprocal_rank_score
 from gbrank.metrics.registry import get_metric, list_metrics
+from gbrank.metrics.scorer import get_scorer
 from gbrank.metrics.spearman import spearman_score
 from gbrank.metrics.topk import topk_zero_one_loss
 
 __all__ = [
     "Metric",
+    "MetricTable",
     "average_precision_score",
+    "compare",
     "dcg_score",
     "err_score",
+    "evaluate",
     "feval",
     "get_metric",
+    "get_scorer",
     "list_metrics",
     "ndcg_score",
     "pairwise_disagreement",

@@ -48,6 +48,9 @@ BoolArray = NDArray[np.bool_]
 #: What every metric returns: the mean over queries, or with ``per_query=True`` one value for each.
 Score = float | FloatArray
 
+#: The whole labels that are counted instead of sorted.
+GRADES = np.arange(32.0)
+
 SKIP = Default("skip")
 AVERAGE = Default("average")
 EXP = Default("exp")
@@ -96,6 +99,14 @@ class Judgments:
         self.rows = rows
         self.layout = layout
         self.labels: FloatArray = layout.sort(rows)
+
+    @cached_property
+    def grades(self) -> NDArray[np.uint8] | None:
+        """The labels as small whole numbers, where they are; else None."""
+        if self.labels.max() > GRADES[-1]:
+            return None
+        grades = self.labels.astype(np.uint8)
+        return grades if (grades == self.labels).all() else None
 
     @cached_property
     def by_label(self) -> Ranking:

@@ -74,11 +74,16 @@ class DCG(Metric):
         super().__init__(k, own={"gain": gain, "discount": discount}, **common)
 
     def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+        gains, discounts = self._gains_and_discounts(judgments, ranks)
+        return (gains, discounts), judgments.largest_in_query(gains) == 0.0
+
+    def _gains_and_discounts(
+        self, judgments: Judgments, ranks: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
         layout = judgments.layout
         gains = layout.sort(compute_gains(judgments.rows, self.options["gain"], layout))
         deepest = int(np.minimum(ranks, layout.sizes).max())
-        discounts = compute_discounts(deepest, self.options["discount"])
-        return (gains, discounts), judgments.largest_in_query(gains) == 0.0
+        return gains, compute_discounts(deepest, self.options["discount"])
 
     def worst_by(self, judgments: Judgments, data: tuple[Any, ...]) -> FloatArray:
         # named gains grow with the label; others may not

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from gbrank.layout import FloatArray, IntArray
 from gbrank.metrics.base import (
     AVERAGE,
+    GRADES,
     SKIP,
     ZERO,
     BoolArray,
@@ -47,14 +48,18 @@ class Precision(Metric):
 
     def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
         sizes = judgments.layout.sizes
-        relevant = judgments.labels > self.options["threshold"]
-        worth = np.where(relevant, judgments.labels if self.options["normalized"] else 1.0, 0.0)
+        worth = self._worth(judgments.labels)
         ones = np.ones(int(np.minimum(ranks, sizes).max()))
         if self.options["normalized"]:
-            best = best_dcg(judgments, worth, ones, ranks)
+            best = best_dcg(judgments, worth, ones, ranks, self._worth(GRADES))
         else:
             best = ranks.astype(np.float64)
         return (worth, ones, best), judgments.largest_in_query(worth) == 0.0
+
+    def _worth(self, labels: FloatArray) -> FloatArray:
+        """Return what a document adds to the sum."""
+        relevant = labels > self.options["threshold"]
+        return np.where(relevant, labels if self.options["normalized"] else 1.0, 0.0)
 
     @staticmethod
     def _measure(

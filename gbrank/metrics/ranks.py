@@ -18,14 +18,8 @@ from gbrank.layout import FloatArray, IntArray
 TIES = {"average": 0, "stable": 1, "reverse": 2, "worst": 3}
 _AVERAGE, _STABLE, _REVERSE, _WORST = TIES.values()
 
-#: The best k are selected where the list is this many times longer; else all of it is sorted.
-_SELECT_FROM = 4
 #: Lists up to this length are sorted by insertion.
-_SHORT = 8
-#: Documents that one turn of a loop looks at: two of the widest vectors.
-_WIDTH = 16
-#: Up to this many column maxima, counting is faster than sorting them.
-_COUNT_TO = 2 * _WIDTH
+_SHORT = 12
 #: Insertion into the order of buckets gives up after this many moves a document.
 _MOVES = 4
 
@@ -120,36 +114,29 @@ def rank_block(scores, bounds, depths, ties, labels, first, last, order, tied, c
     longest = 1
     for q in range(first, last):
         longest = max(longest, bounds[q + 1] - bounds[q])
-    keys, found_keys = np.empty(longest), np.empty(longest)
-    rows, found_rows = np.empty(longest, np.int32), np.empty(longest, np.int32)
-    buckets, ends = np.empty(longest, np.int32), np.empty(longest + 1, np.int32)
-    larger = np.empty(_COUNT_TO, np.int64)
+    keys, spare_keys = np.empty(longest), np.empty(longest)
+    rows, spare_rows = np.empty(longest, np.int32), np.empty(longest, np.int32)
+    all_rows = np.arange(longest).astype(np.int32)
+    buckets, ends = np.empty(longest, np.int32), np.empty(longest, np.int32)
     for q in range(first, last):
         start, size = bounds[q], bounds[q + 1] - bounds[q]
         depth = min(depths[q], size)
-        if max(_WIDTH, _SELECT_FROM * depth) <= size:
-            n_columns = _column_maxima(scores, start, size, depth, found_keys, found_rows)
-            if n_columns <= _COUNT_TO:
-                bound = _find_by_counting(found_keys, n_columns, depth, larger)
-            else:
-                _sort(found_keys, found_rows, n_columns, keys, rows, buckets, ends)
-                bound = keys[depth - 1]
-            count = 0
-            for row in range(size):  # no branch: a row that is too low is overwritten by the next
-                found_rows[count] = row
-                count += scores[start + row] >= bound
-        else:
-            count = size
-            for row in range(size):
-                found_rows[row] = row
+        from_keys, from_rows = scores[start : start + size], all_rows
         if ties == _REVERSE:
-            found_rows[:count] = found_rows[:count][::-1].copy()
-        for i in range(count):
-            found_keys[i] = scores[start + found_rows[i]]
-        _sort(found_keys, found_rows, count, keys, rows, buckets, ends)
-        if count > depth:  # keep as many as asked for, and those tied with the last of them
-            while count > depth and keys[count - 1] < keys[depth - 1]:
-                count -= 1
+            for i in range(size):
+                spare_keys[i] = from_keys[size - 1 - i]
+                spare_rows[i] = size - 1 - i
+            from_keys, from_rows = spare_keys, spare_rows
+        count, before = size, size + 1
+        while 2 * depth < count < before:  # once, or more often where a few scores stand far out
+            before = count
+            count = _narrow(
+                from_keys, from_rows, count, depth, spare_keys, spare_rows, buckets, ends
+            )
+            from_keys, from_rows = spare_keys, spare_rows
+        _sort(from_keys, from_rows, count, keys, rows, spare_keys, spare_rows, buckets, ends)
+        while count > depth and keys[count - 1] < keys[depth - 1]:
+            count -= 1  # documents that are not even tied with the last one wanted
         if ties == _WORST:
             _worst_first(keys, rows, labels, start, count)
         for i in range(count):
@@ -162,77 +149,69 @@ def rank_block(scores, bounds, depths, ties, labels, first, last, order, tied, c
 
 
 @kernel()
-def _column_maxima(scores, start, size, depth, maxima, rows):
-    """Deal the scores into columns and find the largest of each; return how many columns.
+def _deal(keys, size, buckets, counts):
+    """Cut the range of keys into ``size`` buckets, the highest first; count the keys in each.
 
-    They are half as many again as the documents that are wanted. Each maximum belongs to another
-    document, so that at least ``depth`` documents reach the ``depth``-th largest maximum, and not
-    many more: for 10 of 120 documents, 15 on average.
+    Return False where that makes no sense: all keys are equal, or floats cannot hold their range.
     """
-    n_columns = (depth + depth // 2 + _WIDTH - 1) // _WIDTH * _WIDTH
-    for column in range(n_columns):
-        maxima[column] = scores[start + column]
-        rows[column] = column
-    for low in range(n_columns, size - n_columns + 1, n_columns):
-        for block in range(0, n_columns, _WIDTH):
-            for column in range(block, block + _WIDTH):
-                score = scores[start + low + column]
-                maxima[column] = score if score > maxima[column] else maxima[column]
-    return n_columns
+    highest, lowest = keys[0], keys[0]
+    for i in range(size):
+        highest = keys[i] if keys[i] > highest else highest
+        lowest = keys[i] if keys[i] < lowest else lowest
+    scale = (size - 1) / (highest - lowest)
+    if not (scale > 0.0 and scale < np.inf):
+        buckets[:size] = 0
+        return False
+    for i in range(size):
+        buckets[i] = np.int32((highest - keys[i]) * scale)
+        counts[i] = 0
+    for i in range(size):
+        counts[buckets[i]] += 1
+    return True
 
 
 @kernel()
-def _find_by_counting(keys, size, depth, larger):
-    """Return the ``depth``-th largest of ``size`` keys, a multiple of ``_WIDTH`` of them."""
-    for i in range(size):
-        larger[i] = 0
-    for j in range(size):
-        key = keys[j]
-        for block in range(0, size, _WIDTH):
-            for i in range(block, block + _WIDTH):
-                larger[i] += 1 if key > keys[i] else 0
-    found = np.inf
-    for i in range(size):
-        if larger[i] < depth and keys[i] < found:
-            found = keys[i]
-    return found
+def _narrow(from_keys, from_rows, size, depth, keys, rows, buckets, counts):
+    """Keep the documents of the first buckets that together hold ``depth``; return how many."""
+    last = size
+    if _deal(from_keys, size, buckets, counts):
+        last, held = 0, counts[0]
+        while held < depth:
+            last += 1
+            held += counts[last]
+    kept = 0
+    for i in range(size):  # no branch: what is not kept is overwritten by the next
+        keys[kept] = from_keys[i]
+        rows[kept] = from_rows[i]
+        kept += buckets[i] <= last
+    return kept
 
 
 @kernel()
-def _sort(from_keys, from_rows, size, keys, rows, buckets, ends):
+def _sort(from_keys, from_rows, size, keys, rows, spare_keys, spare_rows, buckets, ends):
     """Sort by descending key, equal keys as they come, into ``keys`` and ``rows``.
 
-    The range of keys is cut into as many buckets as there are keys. Distributing the keys puts a
-    list without a long tail almost in order, and insertion does the rest: O(m). Where that takes
-    too many moves the list is merge-sorted.
+    Dealing the keys into as many buckets as there are keys puts a list without a long tail almost
+    in order, and insertion does the rest: O(m). Where that takes too many moves the list is
+    merge-sorted.
     """
-    if size > _SHORT:
-        highest, lowest = from_keys[0], from_keys[0]
+    if size > _SHORT and _deal(from_keys, size, buckets, ends):
+        end = 0
         for i in range(size):
-            highest = from_keys[i] if from_keys[i] > highest else highest
-            lowest = from_keys[i] if from_keys[i] < lowest else lowest
-        scale = (size - 1) / (highest - lowest)
-        if scale > 0.0 and scale < np.inf:  # else floats cannot hold the range, or all are equal
-            for i in range(size):
-                buckets[i] = np.int32((highest - from_keys[i]) * scale)
-                ends[i] = 0
-            ends[size] = 0
-            for i in range(size):
-                ends[buckets[i] + 1] += 1
-            for i in range(size):
-                ends[i + 1] += ends[i]
-            for i in range(size):
-                place = ends[buckets[i]]
-                ends[buckets[i]] = place + 1
-                keys[place] = from_keys[i]
-                rows[place] = from_rows[i]
-            if _insert(keys, rows, 0, size, _MOVES * size):
-                return
+            start, end = end, end + ends[i]
+            ends[i] = start
+        for i in range(size):
+            place = ends[buckets[i]]
+            ends[buckets[i]] = place + 1
+            keys[place] = from_keys[i]
+            rows[place] = from_rows[i]
+        if _insert(keys, rows, 0, size, _MOVES * size):
+            return
     for i in range(size):
         keys[i] = from_keys[i]
         rows[i] = from_rows[i]
     if not _insert(keys, rows, 0, size, _SHORT * _SHORT):
-        _merge_sort(keys, rows, size, from_keys, from_rows)
+        _merge_sort(keys, rows, size, spare_keys, spare_rows)
 
 
 @kernel()

@@ -3,23 +3,32 @@
 from typing import Any
 
 from gbrank.objectives.base import Objective
+from gbrank.objectives.gain_pairwise import GainPairwise
 from gbrank.objectives.lambdamart import LambdaMART
+from gbrank.objectives.listmle import ListMLE
 from gbrank.objectives.listnet import ListNet
+from gbrank.objectives.pairwise import PairwiseLogistic
 from gbrank.objectives.xendcg import XENDCG
 
 __all__ = [
     "XENDCG",
+    "GainPairwise",
     "LambdaMART",
+    "ListMLE",
     "ListNet",
     "Objective",
+    "PairwiseLogistic",
     "get_objective",
     "list_objectives",
     "register_objective",
 ]
 
 _REGISTRY: dict[str, type[Objective]] = {
+    "gain_pairwise": GainPairwise,
     "lambdamart": LambdaMART,
+    "listmle": ListMLE,
     "listnet": ListNet,
+    "pairwise_logistic": PairwiseLogistic,
     "xendcg": XENDCG,
 }
 

@@ -46,18 +46,17 @@ _BIN = 25.0 / 524288.0
 
 @kernel()
 def _distances(score, scores, bins_per_unit, distances, edges):
-    """Write ``s_i - s_j`` and the sum of the two edges of its bin, or twice the edge it lies on.
+    """Write ``s_i - s_j`` and the upper edge of its bin, counted in bins from zero.
 
-    In float64, which alone tells the bins of large scores apart. ``rint`` vectorises, ``floor`` and
-    ``ceil`` do not.
+    In float64, which alone tells the bins of large scores apart. ``rint`` vectorises, ``ceil`` does
+    not.
     """
     for j in range(len(scores)):
         distance = min(score - scores[j], _FARTHEST)
         bins = min(distance * bins_per_unit, _HALF_TABLE)
         distances[j] = np.float32(distance)
         nearest = np.rint(bins)
-        beyond = 1.0 if nearest < bins else (-1.0 if nearest > bins else 0.0)
-        edges[j] = np.float32(2.0 * nearest + beyond)
+        edges[j] = np.float32(nearest + 1.0 if nearest < bins else nearest)
 
 
 @kernel()
@@ -67,14 +66,12 @@ def _pair_terms(gain, discount, distances, edges, gains, discounts, floor, lambd
     Those below have lower scores, so ``e = exp(-sigmoid (s_i - s_j)) <= 1``: nothing overflows, and
     one division serves all. ``floor`` is negative when score distances do not divide.
     """
-    one, half, zero = np.float32(1.0), np.float32(0.5), np.float32(0.0)
-    bin_width, last_edge = np.float32(_BIN), np.float32(_HALF_TABLE - 1.0)
+    one, zero, bin_width = np.float32(1.0), np.float32(0.0), np.float32(_BIN)
     for j in range(len(distances)):
         gap = gain - gains[j]
-        middle = half * edges[j]
-        nearest = np.rint(middle)
-        lower = min(nearest - one if nearest > middle else nearest, last_edge)
-        e = exp32(-bin_width * (lower if gap > zero else edges[j] - lower))
+        # the table is read at the lower edge of s_high - s_low, which is minus the upper one here
+        # when the pair is in the wrong order
+        e = exp32(-bin_width * (max(edges[j] - one, zero) if gap > zero else edges[j]))
         divisor = (one + e) * (one + e) * (floor + distances[j] if floor >= zero else one)
         weight = gap * (discount - discounts[j]) / divisor
         # p is e / (1 + e) for a pair in the right order, 1 / (1 + e) for one in the wrong order

@@ -4,8 +4,8 @@ For a pair (i, j) in which i should win with weight ``v`` and j with weight ``w`
 
     v log(1 + e^-(s_i - s_j)) + w log(1 + e^(s_i - s_j))
 
-With ``x = e^s`` the chance that j beats i is ``p = x_j / (x_i + x_j)``, so a pair costs one division
-and no exponential::
+With ``x = e^s`` the chance that j beats i is ``p = x_j / (x_i + x_j)``, so a pair costs one
+division and no exponential::
 
     g_i = w (1 - p) - v p = (w x_i - v x_j) / (x_i + x_j),    g_j = -g_i
     h_i = h_j = (v + w) x_i x_j / (x_i + x_j)^2
@@ -18,36 +18,28 @@ from gbrank._compile import kernel
 from gbrank.fastmath import exp
 from gbrank.objectives.base import PADDING
 
-#: Scratch rows that :func:`logistic_pairs` needs.
-PAIR_ROWS = 3
 # e^s about the middle of scores no farther apart than this has finite sums and products
 _WIDEST = 600.0
 
 
 @kernel()
-def _pair_terms(x, weight, xs, weights, forces, curvatures):
-    """Write ``g`` and ``h`` of one document against each of a run of others."""
+def _meet(x, weight, xs, weights, force_sums, curvature_sums):
+    """Let one document meet a run of others: add up theirs, return the sums of the one."""
+    force, curvature = 0.0, 0.0
     for j in range(len(xs)):
         inverse = 1.0 / (x + xs[j])
-        forces[j] = (weights[j] * x - weight * xs[j]) * inverse
-        curvatures[j] = (weight + weights[j]) * (x * inverse) * (xs[j] * inverse)
-
-
-@kernel()
-def _accumulate(forces, curvatures, force_sums, curvature_sums):
-    """Add the terms to the other documents; return their sums, for the one."""
-    force, curvature = 0.0, 0.0
-    for j in range(len(forces)):
-        force_sums[j] -= forces[j]
-        curvature_sums[j] += curvatures[j]
-        force += forces[j]
-        curvature += curvatures[j]
+        g = (weights[j] * x - weight * xs[j]) * inverse
+        h = (weight + weights[j]) * (x * inverse) * (xs[j] * inverse)
+        force_sums[j] -= g
+        curvature_sums[j] += h
+        force += g
+        curvature += h
     return force, curvature
 
 
 @kernel()
 def logistic_pairs(
-    scores, weights, lower_weights, starts, n_meeting, scratch, force_sums, curvature_sums
+    scores, weights, lower_weights, starts, n_meeting, xs, force_sums, curvature_sums
 ):
     """Write gradient and curvature of a query into ``force_sums`` and ``curvature_sums``.
 
@@ -58,7 +50,6 @@ def logistic_pairs(
     multiple of that, over documents without weight.
     """
     m = len(starts)
-    xs, forces, curvatures = scratch[0], scratch[1], scratch[2]
     lowest, highest = scores[0], scores[0]
     for i in range(m):
         lowest = min(lowest, scores[i])
@@ -79,17 +70,11 @@ def logistic_pairs(
             x = 1.0
             for j in range(start, m):
                 xs[j] = exp(scores[j] - scores[i])
-        _pair_terms(
+        force, curvature = _meet(
             x,
             weights[i],
             xs[start:stop],
             lower_weights[start:stop],
-            forces[start:stop],
-            curvatures[start:stop],
-        )
-        force, curvature = _accumulate(
-            forces[start:stop],
-            curvatures[start:stop],
             force_sums[start:stop],
             curvature_sums[start:stop],
         )

@@ -4,10 +4,10 @@ Loss of a query::
 
     sum_{r_i > r_j} log(1 + e^-(s_i - s_j))
 
-the loss of RankNet. With ``p_ij = 1 / (1 + e^(s_i - s_j))`` each pair adds ``-p_ij`` to the gradient
-of i, ``p_ij`` to that of j and ``p_ij (1 - p_ij)`` to both curvatures: the exact diagonal of the
-Hessian. Documents are sorted by label once per training, so that each meets one run of documents
-with strictly lower labels; how a pair is computed: see :mod:`gbrank.objectives.pairs`.
+the loss of RankNet. With ``p_ij = 1 / (1 + e^(s_i - s_j))`` each pair adds ``-p_ij`` to the
+gradient of i, ``p_ij`` to that of j and ``p_ij (1 - p_ij)`` to both curvatures: the exact diagonal
+of the Hessian. Documents are sorted by label once per training, so that each meets one run of
+documents with strictly lower labels; how pairs are computed: see :mod:`gbrank.objectives.pairs`.
 
 Sums over pairs are consistent with no ranking measure that scores whole lists, even when labels
 carry little noise; this loss is the usual baseline.
@@ -24,14 +24,14 @@ from gbrank._compile import kernel
 from gbrank.layout import FloatArray, IntArray, QueryLayout
 from gbrank.objectives.base import Float32Array, Objective
 from gbrank.objectives.labels import order_by_label
-from gbrank.objectives.pairs import PAIR_ROWS, logistic_pairs
+from gbrank.objectives.pairs import logistic_pairs
 from gbrank.objectives.softmax import zero_step
 
 
 @kernel()
 def _pairwise_block(first, last, bounds, scores, order, tie_ends, counts, scratch, grad, hess):
     sorted_scores, ones, zeros = scratch[0], scratch[1], scratch[2]
-    forces, curvatures, pair_rows = scratch[3], scratch[4], scratch[5:]
+    xs, forces, curvatures = scratch[3], scratch[4], scratch[5]
     ones[:] = 1.0
     zeros[:] = 0.0
     for q in range(first, last):
@@ -46,9 +46,7 @@ def _pairwise_block(first, last, bounds, scores, order, tie_ends, counts, scratc
         n_above = m
         while ends[n_above - 1] == m:  # the lowest label wins nothing
             n_above -= 1
-        logistic_pairs(
-            sorted_scores, ones, zeros, ends, n_above, pair_rows, forces, curvatures
-        )
+        logistic_pairs(sorted_scores, ones, zeros, ends, n_above, xs, forces, curvatures)
         for i in range(m):
             grad[a + order[a + i]] = np.float32(forces[i])
             hess[a + order[a + i]] = np.float32(curvatures[i])
@@ -77,7 +75,7 @@ class PairwiseLogistic(Objective):
     (array([-1.,  1.,  0.], dtype=float32), array([0.5, 0.5, 0.5], dtype=float32))
     """
 
-    scratch_rows: ClassVar[int] = 5 + PAIR_ROWS
+    scratch_rows: ClassVar[int] = 6
     exact_curvature: ClassVar[bool] = True
 
     def __init__(self, *, n_jobs: int | None = None) -> None:

@@ -56,9 +56,7 @@ def test_the_whole_list_is_the_default_cutoff(name, ties):
 def test_normalized_precision(ties):
     for labels, scores, k in _cases(seed=3, n_cases=20):
         expected = by_enumeration(normalized_precision, True, labels, scores, k, ties)
-        value = precision_at_k(
-            labels, scores, group=[len(labels)], k=k, normalized=True, ties=ties
-        )
+        value = precision_at_k(labels, scores, group=[len(labels)], k=k, normalized=True, ties=ties)
         assert value == pytest.approx(expected, abs=1e-12)
 
 
@@ -109,8 +107,6 @@ def test_a_gain_that_does_not_grow_with_the_label_has_its_own_worst_order():
     table = [0.0, 5.0, 1.0]  # label 1 is worth most
     labels, scores = [1, 2, 0, 2], [0, 0, 0, 0]
     # worst first: gains 0, 1, 1, 5
-    expected = (0 + 1 / np.log2(3) + 1 / 2 + 5 / np.log2(5)) / (
-        5 + 1 / np.log2(3) + 1 / 2 + 0
-    )
+    expected = (0 + 1 / np.log2(3) + 1 / 2 + 5 / np.log2(5)) / (5 + 1 / np.log2(3) + 1 / 2 + 0)
     value = ndcg_score(labels, scores, group=[4], gain=table, ties="worst")
     assert value == pytest.approx(expected, abs=1e-12)

@@ -1,0 +1,143 @@
+"""A Bregman divergence of normalised gains, with logistic link.
+
+Any strictly convex psi whose gradient keeps the order of its argument gives the loss
+``D_psi(u, (grad psi)^-1(s))``, convex in s and consistent with NDCG, u = G / Z being the gains
+divided by the best DCG. With ``psi(u) = sum u log u + (1 - u) log(1 - u)``, whose gradient is the
+logit, that loss is, up to what does not depend on s::
+
+    sum_i log(1 + e^s_i) - s_i u_i
+
+Its expectation is least at ``s = logit(E[u])``. u must lie in [0, 1], so discounts count relative
+to that of the first rank, which the logarithmic one has 1 for anyway.
+
+With p = 1 / (1 + e^-s) the gradient is ``p - u``, in [-1, 1], and the exact curvature
+``p (1 - p)``, which vanishes where p is far from u as well: p = 1 - 1e-9 with u = 0 asks for a step
+of 1e9. The curvature used is ::
+
+    h_i = (a_i + b_i) / 2,    a_i = u_i (1 - p_i),    b_i = p_i (1 - u_i)
+
+which equals the exact one where p = u, and gives every step of a leaf in [-2, 2], because
+``p - u = b - a``. For one document ``2 (a - b) / (a + b)`` never passes the best step,
+``logit(u) - logit(p) = log(a / b)``, by the inequality between logarithmic and arithmetic mean. For
+a whole leaf, with sums A and B, the step ``v = 2 (A - B) / (A + B)`` never raises the loss. Let
+v > 0 (the other sign is the mirror image), and take ``lambda`` with ::
+
+    (e^v - 1) / (1 + v/2)  <=  lambda  <=  (1 - e^-v) / (1 - v/2)
+
+which exists because ``e^v <= (1 + v/2) / (1 - v/2)`` for 0 <= v < 2. Every document's change of
+loss, ``log(1 + p (e^v - 1)) - u v``, is then at most ``lambda (b - a + (a + b) v/2)``: both are
+linear in u, for u = 0 it reads ``log(1 + p (e^v - 1)) <= lambda p (1 + v/2)``, for u = 1
+``log(1 - (1 - p)(1 - e^-v)) <= -lambda (1 - p)(1 - v/2)``, and both follow from
+``log(1 + x) <= x``. Summed over the leaf the right-hand side is 0. (v = 2 only where B = 0, where
+all u are 1 and every step upwards lowers the loss.) The loss is convex, so with a learning rate
+below 1 it falls.
+
+Reference: Ravikumar, Tewari, Yang, On NDCG consistency of listwise ranking methods, AISTATS 2011,
+theorems 8 and 9 (the definition of the divergence there should have the gradient of psi, not its
+inverse).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from gbrank._compile import kernel
+from gbrank.fastmath import sigmoid
+from gbrank.gains import DiscountSpec, GainSpec, compute_discounts
+from gbrank.layout import FloatArray, IntArray, QueryLayout
+from gbrank.objectives.base import Float32Array
+from gbrank.objectives.params import check_choice
+from gbrank.objectives.relevance import RelevanceObjective
+
+
+@kernel()
+def _bregman_rows(scores, target, weight, grad, hess):
+    for i in range(len(scores)):
+        p, u = sigmoid(scores[i]), target[i]
+        grad[i] = np.float32(weight[i] * (p - u))
+        hess[i] = np.float32(weight[i] * 0.5 * (u * (1.0 - p) + p * (1.0 - u)))
+
+
+class Bregman(RelevanceObjective):
+    """Bregman divergence with logistic link, ``sum log(1 + e^s) - s u``: consistent with NDCG.
+
+    Its expectation is least at ``s = logit(E[u])``, ``u = G / Z`` in [0, 1]. Convex, with gradients
+    in [-1, 1], whatever the scores: a good fit for trees. A query of one document or of equal gains
+    has nothing to rank and is left out.
+
+    Parameters
+    ----------
+    link : {"logistic"}, default="logistic"
+        The order-preserving map from relevance to scores.
+    norm_at : int >= 1, default=None
+        Cut-off of the best DCG that gains are divided by; ``None`` for none. A truncated one is
+        consistent no longer.
+    gain : "exp", "linear", table or callable, default="exp"
+        What a label is worth: see :func:`gbrank.gains.compute_gains`.
+    discount : "log", "power", "zipf", "exp" or callable, default="log"
+        What a rank is worth, relative to the first: see :func:`gbrank.gains.compute_discounts`.
+    n_jobs : int, default=None
+        Threads of a step; ``None`` follows LightGBM's ``num_threads`` where that is visible.
+
+    References
+    ----------
+    Ravikumar, Tewari, Yang, On NDCG consistency of listwise ranking methods, AISTATS 2011.
+
+    Examples
+    --------
+    >>> from gbrank import Bregman
+    >>> grad, hess = Bregman(norm_at=1).grad_hess([1, 0], [0.0, 0.0], group=[2])
+    >>> grad, hess  # p = 1/2 for both, u = (1, 0)
+    (array([-0.5,  0.5], dtype=float32), array([0.25, 0.25], dtype=float32))
+    """
+
+    def __init__(
+        self,
+        link: str = "logistic",
+        norm_at: int | None = None,
+        gain: GainSpec = "exp",
+        discount: DiscountSpec = "log",
+        *,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.link = link
+        self.norm_at = norm_at
+        self.gain = gain
+        self.discount = discount
+        self.n_jobs = n_jobs
+        self.check_params()
+
+    def check_params(self) -> None:
+        check_choice("link", self.link, ("logistic",))
+        super().check_params()
+
+    def _in_unit_interval(self, relevance: FloatArray) -> FloatArray:
+        scaled: FloatArray = relevance * compute_discounts(1, self.discount)[0]
+        return np.minimum(scaled, 1.0)  # above 1 by rounding only
+
+    def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
+        relevance, counts = self.relevance(labels, layout)
+        return self._in_unit_interval(relevance), np.repeat(np.where(counts, 1.0, 0.0), layout.sizes)
+
+    def step(
+        self,
+        first: int,
+        last: int,
+        bounds: IntArray,
+        scores: FloatArray,
+        prepared: tuple[Any, ...],
+        iteration: int,
+        scratch: FloatArray,
+        grad: Float32Array,
+        hess: Float32Array,
+    ) -> None:
+        rows = slice(bounds[first], bounds[last])  # documents do not depend on one another
+        _bregman_rows(scores[rows], *(values[rows] for values in prepared), grad[rows], hess[rows])
+
+    def query_loss(
+        self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
+    ) -> float:
+        relevance = self.relevance_of_query(labels)
+        if relevance is None:
+            return 0.0
+        return float(np.sum(np.logaddexp(0.0, scores) - scores * self._in_unit_interval(relevance)))

@@ -1,0 +1,83 @@
+"""Minimises many small functions at once, from their gradients alone."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gbrank.layout import FloatArray
+
+_STEPS = 300
+_HALVINGS = 30
+_LONGEST = 10.0  # no score moves farther in one step
+_SMALL = 1e-7  # of the first gradient: about what float32 gradients can tell from zero
+
+
+def minimize_all(
+    derivatives: Callable[[FloatArray], tuple[FloatArray, FloatArray]], start: FloatArray
+) -> FloatArray:
+    """Return a minimiser of each of ``n`` functions of ``m`` variables.
+
+    Quasi-Newton steps (Broyden, Fletcher, Goldfarb, Shanno) for all functions side by side, which
+    costs little more than for one. A step is halved while the slope along it has turned from down
+    to half as steep up: for convex functions that is enough to converge, and no values are needed.
+
+    Parameters
+    ----------
+    derivatives : takes an array (n, m) of points, returns gradients and curvatures of that shape.
+    start : array (n, m) of points to start from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbrank.theory._minimize import minimize_all
+    >>> target = np.array([[1.0, 2.0], [3.0, -4.0]])
+    >>> minimize_all(lambda x: (4 * (x - target) ** 3, 12 * (x - target) ** 2), 0 * target).round(1)
+    array([[ 1.,  2.], [ 3., -4.]])
+    """
+    point = start.copy()
+    grad, hess = derivatives(point)
+    enough = _SMALL * np.abs(grad).max(axis=1)
+    inverse = _diagonal(hess)
+    for _ in range(_STEPS):
+        if (np.abs(grad).max(axis=1) <= enough).all():
+            break
+        step = -np.einsum("nij,nj->ni", inverse, grad)
+        slope = (step * grad).sum(axis=1)
+        uphill = ~(slope < 0)
+        if uphill.any():
+            inverse[uphill] = _diagonal(hess[uphill])
+            step[uphill] = -np.einsum("nij,nj->ni", inverse[uphill], grad[uphill])
+            slope[uphill] = (step * grad).sum(axis=1)[uphill]
+        step[np.abs(grad).max(axis=1) <= enough] = 0.0
+        longest = np.abs(step).max(axis=1, keepdims=True)
+        scale = np.minimum(1.0, _LONGEST / np.maximum(longest, 1e-300))
+        step, slope = step * scale, slope * scale[:, 0]
+        for _ in range(_HALVINGS):
+            next_grad, next_hess = derivatives(point + step)
+            beyond = (step * next_grad).sum(axis=1) > 0.5 * np.abs(slope)
+            if not beyond.any():
+                break
+            step[beyond] *= 0.5
+            slope[beyond] *= 0.5
+        point = point + step
+        inverse = _update(inverse, step, next_grad - grad)
+        grad, hess = next_grad, next_hess
+    return point
+
+
+def _diagonal(hess: FloatArray) -> FloatArray:
+    """Return the inverse of the curvatures, as matrices; tiny ones count as larger."""
+    floor = np.maximum(1e-3 * hess.max(axis=1, keepdims=True), 1e-30)
+    return np.einsum("ni,ij->nij", 1.0 / np.maximum(hess, floor), np.eye(hess.shape[1]))
+
+
+def _update(inverse: FloatArray, step: FloatArray, change: FloatArray) -> FloatArray:
+    """Return the inverse Hessians after a step over which the gradients changed by ``change``."""
+    product = (step * change).sum(axis=1)
+    sizes = np.sqrt((step**2).sum(axis=1) * (change**2).sum(axis=1))
+    curved = product > 1e-10 * sizes  # elsewhere the last matrix stays
+    rho = np.where(curved, 1.0 / np.where(curved, product, 1.0), 0.0)
+    left = np.eye(step.shape[1]) - rho[:, None, None] * step[:, :, None] * change[:, None, :]
+    return left @ inverse @ left.transpose(0, 2, 1) + rho[:, None, None] * (
+        step[:, :, None] * step[:, None, :]
+    )

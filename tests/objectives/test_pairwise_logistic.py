@@ -1,0 +1,83 @@
+"""The pairwise logistic loss against loops over its pairs."""
+
+from math import e, log
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from gbrank import PairwiseLogistic
+
+
+def pairs_by_loops(labels, scores):
+    m = len(labels)
+    grad, hess = np.zeros(m), np.zeros(m)
+    for i in range(m):
+        for j in range(m):
+            if labels[i] > labels[j]:
+                p, q = expit(scores[j] - scores[i]), expit(scores[i] - scores[j])
+                grad[i] -= p
+                grad[j] += p
+                hess[i] += p * q
+                hess[j] += p * q
+    return grad, hess
+
+
+def test_values_spelled_out():
+    labels, scores = [1.0, 2.0, 1.0], [1.0, 0.0, 0.0]  # document 1 should beat 0 and 2
+    loss = PairwiseLogistic().loss(labels, scores, [3])
+    np.testing.assert_allclose(loss, [log(1 + e) + log(2)], rtol=1e-14)
+    grad, hess = PairwiseLogistic().grad_hess(labels, scores, [3])
+    p = e / (1 + e)
+    np.testing.assert_allclose(grad, [p, -p - 0.5, 0.5], rtol=1e-6)
+    np.testing.assert_allclose(hess, [p * (1 - p), p * (1 - p) + 0.25, 0.25], rtol=1e-6)
+
+
+@pytest.mark.parametrize("spread", [1.0, 50.0, 180.0, 1e3, 1e6])
+def test_equals_loops_for_lists_of_all_lengths_and_widths(spread):
+    # a long list first: what it leaves in the working space must not reach the shorter ones; the
+    # lengths lie around the stretches in which the loops run
+    sizes = [150, 2, 3, 31, 32, 33, 34, 63, 64, 65, 66, 97, 5]
+    rng = np.random.default_rng(1)
+    labels = rng.choice(5, sum(sizes), p=[0.5, 0.2, 0.1, 0.1, 0.1]).astype(float)
+    scores = spread * rng.normal(size=sum(sizes))
+    grad, hess = PairwiseLogistic().grad_hess(labels, scores, sizes)
+    ends = np.cumsum(sizes)
+    for start, stop in zip(ends - sizes, ends, strict=True):
+        expected_grad, expected_hess = pairs_by_loops(labels[start:stop], scores[start:stop])
+        tolerance = 1e-6 * max(np.abs(expected_grad).max(), 1e-30)  # float32 ends near 1e-38
+        np.testing.assert_allclose(grad[start:stop], expected_grad, rtol=0, atol=tolerance)
+        tolerance = 1e-6 * max(expected_hess.max(), 1e-30)
+        np.testing.assert_allclose(hess[start:stop], expected_hess, rtol=0, atol=tolerance)
+
+
+def test_only_the_order_of_labels_counts():
+    labels = np.array([0.0, 2.0, 1.0, 2.0])
+    scores = [0.3, -0.2, 1.0, 0.0]
+    np.testing.assert_array_equal(
+        PairwiseLogistic().grad_hess(labels, scores, [4]),
+        PairwiseLogistic().grad_hess(labels**3 + 0.5, scores, [4]),
+    )
+
+
+@pytest.mark.parametrize("labels", [[3.0], [0.0, 0.0], [2.0, 2.0, 2.0]])
+def test_lists_without_pairs_are_left_out(labels):
+    scores = np.linspace(-1, 1, len(labels))
+    grad, hess = PairwiseLogistic().grad_hess(labels, scores, [len(labels)])
+    assert not grad.any()
+    assert not hess.any()
+    assert PairwiseLogistic().loss(labels, scores, [len(labels)])[0] == 0.0
+
+
+def test_scores_of_any_size():
+    grad, hess = PairwiseLogistic().grad_hess([1, 0, 0], [-1e300, 1e300, -1e300], [3])
+    np.testing.assert_allclose(grad, [-1.5, 1.0, 0.5], rtol=1e-6)
+    np.testing.assert_allclose(hess, [0.25, 0.0, 0.25], rtol=1e-6)
+
+
+def test_two_documents_are_logistic_regression_on_their_difference():
+    for difference in (-40.0, -3.0, 0.0, 3.0, 40.0):
+        grad, hess = PairwiseLogistic().grad_hess([1, 0], [difference, 0.0], [2])
+        p = expit(-difference)
+        np.testing.assert_allclose(grad, [-p, p], rtol=1e-6)
+        np.testing.assert_allclose(hess, [p * expit(difference)] * 2, rtol=1e-6)

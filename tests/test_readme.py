@@ -1,0 +1,81 @@
+"""The README does what it says: its code runs, its commands, files and numbers are there."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import gbrank
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def code_blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+
+
+def own_objectives():
+    """Return the registered names, without those that other tests have added."""
+    names = gbrank.list_objectives()
+    return [n for n in names if type(gbrank.get_objective(n)).__module__.startswith("gbrank.")]
+
+
+def test_python_blocks_run_in_order(capsys):
+    blocks = code_blocks("python")
+    assert len(blocks) >= 3
+    namespace = {"__name__": "readme"}
+    for number, block in enumerate(blocks, start=1):
+        exec(compile(block, f"README.md, Python block {number}", "exec"), namespace)
+    printed = capsys.readouterr().out
+    # the data are easy: any order that was learned is far above chance, which is about 0.3
+    assert float(re.search(r"mean NDCG@10: (\S+)", printed)[1]) > 0.6
+    # the first query has at least ten documents, so its first five ranks differ
+    ranks = [int(rank) for rank in re.search(r"documents: \[(.*)\]", printed)[1].split()]
+    assert len(set(ranks)) == 5
+    assert min(ranks) >= 1
+
+
+def test_first_block_is_about_ten_lines():
+    lines = [line for line in code_blocks("python")[0].splitlines() if line.strip()]
+    assert len(lines) <= 10
+
+
+def test_make_targets_exist():
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    named = set(re.findall(r"`make ([\w-]+)", README))
+    assert {"demo", "test", "bench"} <= named
+    assert named <= targets
+
+
+def test_linked_files_exist():
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
+    assert "benchmarks/results/demo.png" in links
+    for link in links:
+        assert (ROOT / link).is_file(), link
+
+
+def test_extras_exist():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = re.search(r"# extras: (.*)", README)[1].split(", ")
+    assert set(named) <= set(project["optional-dependencies"])
+
+
+def test_every_objective_has_a_row():
+    rows = re.findall(r"^\| `(\w+)` \|", README, flags=re.MULTILINE)
+    assert sorted(set(rows)) == own_objectives()
+    assert len(rows) == len(set(rows))
+
+
+def test_numbers_are_those_of_the_results_file():
+    """Mean and standard error of every row, computed from the kept values of each seed."""
+    kept = json.loads((ROOT / "benchmarks/results/demo.json").read_text())
+    assert len(kept["ndcg@10"]) == 6
+    for name, levels in kept["ndcg@10"].items():
+        cells = []
+        for values in levels:
+            n, mean = len(values), sum(values) / len(values)
+            error = (sum((v - mean) ** 2 for v in values) / (n - 1) / n) ** 0.5
+            cells.append(f"{mean:.4f} ± {error:.4f}")
+        row = re.search(rf"^\| {name} *\| (.*?) *\| (.*?) *\|", README, flags=re.MULTILINE)
+        assert [row[1], row[2]] == cells
