@@ -22,6 +22,7 @@ DiscountSpec = str | Callable[[FloatArray], ArrayLike]
 LARGEST_GAIN = 2.0**1000
 #: Whole labels up to this one are looked up in a table, which is faster than exp2.
 _LARGEST_TABULATED = 255
+_LN_2 = float(np.log(2.0))
 
 
 def compute_gains(
@@ -49,9 +50,7 @@ def compute_gains(
     if isinstance(gain, str):
         gains = _named_gain(labels, gain)
     elif callable(gain):
-        gains = np.array(
-            gain(labels), dtype=np.float64
-        )  # a copy: the function may return its input
+        gains = _returned_numbers(gain(labels.copy()), "gain")  # a copy: it may work in place
         if gains.shape != labels.shape:
             raise ValueError(
                 f"gain must return one number per label: got shape {gains.shape} "
@@ -62,9 +61,10 @@ def compute_gains(
     # NaN passes no comparison
     if len(gains) and not (gains.min() >= 0 and gains.max() <= LARGEST_GAIN):
         row = int(np.argmax(~((gains >= 0) & (gains <= LARGEST_GAIN))))
+        hint = '; gain="linear" takes labels up to 2^1000' if isinstance(gain, str) else ""
         raise ValueError(
             f"gain must be finite, >= 0 and at most 2^1000, but that of label {labels[row]:g} at "
-            f'{_where(row, layout)} is {gains[row]:g}; gain="linear" takes labels of any size'
+            f"{_where(row, layout)} is {gains[row]:g}{hint}"
         )
     return np.ascontiguousarray(gains)
 
@@ -77,19 +77,27 @@ def _named_gain(labels: FloatArray, gain: str) -> FloatArray:
                 if (whole == labels).all():
                     gains: FloatArray = (np.exp2(np.arange(_LARGEST_TABULATED + 1)) - 1.0)[whole]
                     return gains
-            return np.exp2(labels) - 1.0
+            # below 1 the difference would lose the digits of a small label
+            return np.where(labels < 1, np.expm1(labels * _LN_2), np.exp2(labels) - 1.0)
     if gain == "linear":
         return labels.astype(np.float64)
     raise ValueError(f'gain must be "exp", "linear", a table of gains or a function, got {gain!r}')
 
 
 def _table_gain(labels: FloatArray, table: Any, layout: QueryLayout | None) -> FloatArray:
-    entries = np.asarray(table, dtype=np.float64)
+    try:
+        entries = np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        entries = np.array(np.nan)
+    if entries.ndim == 0:
+        raise TypeError(
+            f'gain must be "exp", "linear", a table of gains or a function, got {table!r}'
+        )
     if entries.ndim != 1 or len(entries) == 0:
         raise ValueError(
             f"gain given as a table must be one row of numbers, got shape {entries.shape}"
         )
-    wrong = ~((labels == np.floor(labels)) & (labels < len(entries)))
+    wrong = ~((labels == np.floor(labels)) & (labels >= 0) & (labels < len(entries)))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(
@@ -98,6 +106,13 @@ def _table_gain(labels: FloatArray, table: Any, layout: QueryLayout | None) -> F
         )
     gains: FloatArray = entries[labels.astype(np.int64)]
     return gains
+
+
+def _returned_numbers(values: Any, name: str) -> FloatArray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{name} must return numbers, got {values!r}") from None
 
 
 def _where(row: int, layout: QueryLayout | None) -> str:
@@ -113,8 +128,8 @@ class PowerDiscount:
     """
 
     def __init__(self, beta: float = 0.5) -> None:
-        if not (np.isfinite(beta) and beta > 0):
-            raise ValueError(f"beta must be a number > 0, got {beta!r}")
+        if not (isinstance(beta, int | float | np.number) and 0 < beta < np.inf):
+            raise ValueError(f"beta must be a finite number > 0, got {beta!r}")
         self.beta = beta
 
     def __call__(self, ranks: FloatArray) -> FloatArray:
@@ -155,13 +170,20 @@ def compute_discounts(n: int, discount: DiscountSpec = "log") -> FloatArray:
             )
         values = _DISCOUNTS[discount](ranks)
     elif callable(discount):
-        values = np.asarray(discount(ranks), dtype=np.float64)
+        values = _returned_numbers(discount(ranks), "discount")
     else:
         raise TypeError(f"discount must be a name or a function of the rank, got {discount!r}")
     if values.shape != ranks.shape:
         raise ValueError(f"discount must return one number per rank, got shape {values.shape}")
-    if not (np.isfinite(values).all() and (values >= 0).all() and (np.diff(values) <= 0).all()):
-        raise ValueError("discount must be finite, >= 0 and must not increase with the rank")
+    # NaN passes no comparison
+    wrong = ~((values >= 0) & (values < np.inf) & (values <= np.append(np.inf, values[:-1])))
+    if wrong.any():
+        rank = int(np.argmax(wrong)) + 1
+        before = f", after {values[rank - 2]:g}" if rank > 1 else ""
+        raise ValueError(
+            "discount must be finite, >= 0 and must not increase with the rank, but that of rank "
+            f"{rank} is {values[rank - 1]:g}{before}"
+        )
     return np.ascontiguousarray(values)
 
 
@@ -184,7 +206,9 @@ def ideal_dcg(
     array([0., 3.])
     """
     best = np.zeros(len(bounds) - 1)
-    _ideal_dcg(gains, bounds, discounts, len(discounts) if k is None else k, best)
+    # a kernel would not notice that it reads beyond the last discount
+    depth = len(discounts) if k is None else min(k, len(discounts))
+    _ideal_dcg(gains, bounds, discounts, depth, best)
     return best
 
 

@@ -157,8 +157,12 @@ class QueryLayout:
         """Say where an original row lies, for error messages: ``row 7 (query 'b')``."""
         place = row if self.order is None else int(np.flatnonzero(self.order == row)[0])
         query = int(np.searchsorted(self.bounds, place, side="right")) - 1
+        return f"row {row} ({self.describe_query(query)})"
+
+    def describe_query(self, query: int) -> str:
+        """Name a query, by its id where it has one: ``query 'b'``."""
         name = query if self.query_ids is None else self.query_ids[query]
-        return f"row {row} (query {name.item() if isinstance(name, np.generic) else name!r})"
+        return f"query {name.item() if isinstance(name, np.generic) else name!r}"
 
 
 def check_labels(
@@ -189,14 +193,20 @@ def check_weights(weights: ArrayLike, layout: QueryLayout | None = None) -> Floa
 
 
 def check_query_weights(weights: ArrayLike, layout: QueryLayout) -> FloatArray:
-    """Return one weight per query, given per query or per row (then constant within a query)."""
+    """Return one weight per query, given per query or per row (then constant within a query).
+
+    As many weights as rows are always one per row, as ``sample_weight`` is everywhere else. That
+    matters only where queries without rows make up for the longer ones, so that there are as many
+    queries as rows. Weights per row leave a query without rows the weight 0.
+    """
     values = _numbers(weights, "sample_weight")
     if len(values) == layout.n_queries and layout.n_queries != layout.n_rows:
         wrong = ~np.isfinite(values) | (values < 0)
         if wrong.any():
             at = int(np.argmax(wrong))
             raise ValueError(
-                f"weights must be finite numbers >= 0, but that of query {at} is {values[at]:g}"
+                f"weights must be finite numbers >= 0, but that of {layout.describe_query(at)} is "
+                f"{values[at]:g}"
             )
         return values
     if len(values) != layout.n_rows:
@@ -208,13 +218,14 @@ def check_query_weights(weights: ArrayLike, layout: QueryLayout) -> FloatArray:
     filled = layout.sizes > 0
     first = np.zeros(layout.n_queries)
     first[filled] = rows[layout.bounds[:-1][filled]]
-    differs = rows != np.repeat(first, layout.sizes)
-    if differs.any():
-        place = int(np.argmax(differs))
+    expected = np.repeat(first, layout.sizes)
+    if (rows != expected).any():
+        place = int(np.argmax(rows != expected))
         row = place if layout.order is None else int(layout.order[place])
         raise ValueError(
             "sample_weight must be the same for all rows of a query, but "
-            f"{layout.describe_row(row)} has {rows[place]:g}, the rows before it have another"
+            f"{layout.describe_row(row)} has {rows[place]:g}, the rows before it have "
+            f"{expected[place]:g}"
         )
     return first
 
@@ -246,7 +257,7 @@ def _numbers_among_objects(array: NDArray[Any], name: str) -> FloatArray:
 
 
 def _one_dimensional(values: Any, name: str) -> NDArray[Any]:
-    """Return values as an array; refuse what has no rows, or rows that are lists, or masked ones."""
+    """Return values as an array; refuse anything but one entry per row, and masked ones."""
     try:
         array = np.asarray(values)
     except ValueError:  # NumPy's words for nested lists of different lengths
@@ -422,8 +433,8 @@ def _refuse_unhashable(entries: list[Any]) -> None:
 def _refuse_missing(missing: NDArray[np.bool_], name: str) -> None:
     if missing.any():
         where = _place(name, int(np.argmax(missing)))
-        raise ValueError(f"{name} must not be missing, but {where} has none")
+        raise ValueError(f"{name} must not be missing, but that of {where} is")
 
 
 def _place(name: str, at: int) -> str:
-    return f"group[{at}]" if name == "group" else f"row {at}"
+    return f"query {at}" if name == "group" else f"row {at}"

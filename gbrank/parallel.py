@@ -6,8 +6,10 @@ GIL. A step starts its threads and joins them: nothing outlives a call, so nothi
 fork.
 """
 
+import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -30,7 +32,7 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
     """
     if n_jobs is None:
         wanted = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-        return int(wanted) if wanted.isdigit() and int(wanted) > 0 else _usable_cpus()
+        return int(wanted) if wanted.isdecimal() and int(wanted) > 0 else _usable_cpus()
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
         raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
     return int(n_jobs) if n_jobs > 0 else max(1, _usable_cpus() + 1 + int(n_jobs))
@@ -64,29 +66,50 @@ def cut_queries(cost: NDArray[np.int64], n_blocks: int) -> NDArray[np.int64]:
 def run_blocks(work: Callable[[int, int, int], object], cuts: NDArray[np.int64]) -> None:
     """Call ``work(block, first_query, last_query)`` for every block, each on a thread of its own.
 
-    The calling thread takes the first block. An error in any block is raised here, after all have
-    ended.
+    The calling thread takes the first block, and those for which no thread can be had. An error in
+    any block is raised here after all have ended, as is an interrupt: no thread is left behind that
+    still writes into arrays which the caller may use again.
     """
     spans = [(block, int(cuts[block]), int(cuts[block + 1])) for block in range(len(cuts) - 1)]
     if len(spans) <= 1:
         for span in spans:
             work(*span)
         return
+    begun: list[int] = []
+    ended: list[int] = []
     errors: list[BaseException] = []
+    given_up = False
 
     def guarded(block: int, first: int, last: int) -> None:
+        begun.append(block)
         try:
-            work(block, first, last)
+            if not given_up:
+                work(block, first, last)
         except BaseException as error:  # handed to the caller below
             errors.append(error)
+        finally:
+            ended.append(block)
 
-    threads = [threading.Thread(target=guarded, args=span, daemon=True) for span in spans[1:]]
-    for thread in threads:
-        thread.start()
+    threads: list[threading.Thread] = []
+    own = spans[:1]
     try:
-        work(*spans[0])
-    finally:
+        for span in spans[1:]:
+            thread = threading.Thread(target=guarded, args=span, daemon=True)
+            try:
+                thread.start()
+                threads.append(thread)
+            except RuntimeError:  # the system, or an interpreter that shuts down, gives no more
+                own.append(span)
+        for span in own:
+            work(*span)
         for thread in threads:
             thread.join()
+    except BaseException:
+        # After an interrupt a thread may run that was never listed, and join() cannot be trusted.
+        given_up = True
+        while len(ended) < len(begun):
+            with contextlib.suppress(KeyboardInterrupt):  # one is on its way already
+                time.sleep(0.001)
+        raise
     if errors:
         raise errors[0]

@@ -1,5 +1,7 @@
 """Ranker: a scikit-learn estimator that trains LightGBM on any of the objectives."""
 
+import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
@@ -11,8 +13,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
+from gbrank._saved_values import refuse_stand_ins
 from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_weights
 from gbrank.metrics import feval, ndcg_score
+from gbrank.model_file import read_model, write_model
 from gbrank.objectives import Objective, get_objective
 from gbrank.objectives.params import check_seed, check_whole
 from gbrank.parallel import resolve_n_jobs
@@ -221,6 +225,7 @@ class Ranker(BaseEstimator):
                 "Ranker.fit needs to know the queries: pass qid= (the query id of each row) or "
                 "group= (the number of rows of each query)"
             )
+        refuse_stand_ins(self.get_params())
         objective = self._resolve_objective()
         params = self._lightgbm_params()
         evaluation_sets = _evaluation_sets(eval_X, eval_y, eval_qid)
@@ -230,9 +235,9 @@ class Ranker(BaseEstimator):
         labels = _column(y)
         layout = QueryLayout.from_either(qid, group, _num_samples(X))
         objective.check_labels(check_labels(labels, layout), layout)
-        training = _make_dataset(X, labels, layout, sample_weight, params, None)
+        training = make_dataset(X, labels, layout, sample_weight, params)
         evaluation = [
-            _make_dataset(
+            make_dataset(
                 self._validate_features(features, reset=False),
                 _column(target),
                 QueryLayout.from_qid(queries, _num_samples(features)),
@@ -312,6 +317,70 @@ class Ranker(BaseEstimator):
         return float(
             ndcg_score(_column(y), scores, qid=qid, group=group, k=10, sample_weight=sample_weight)
         )
+
+    def save_model(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as text that LightGBM, and what reads LightGBM's text, predicts from.
+
+        The file holds the ``best_iteration_`` trees that :meth:`predict` uses and no others, so
+        that every reader predicts the same; it names ``lambdarank`` as objective, since readers
+        know no other name for "a score to rank by". The objective, all parameters and the fitted
+        attributes are with it, under a checksum. A function among the parameters (a gain, a
+        metric) is kept by name only. The file is replaced in one step or not at all.
+
+        Parameters
+        ----------
+        path : the file to write; its folder must exist.
+
+        See Also
+        --------
+        gbrank.model_file : the format.
+        """
+        check_is_fitted(self)
+        fitted = {name: value for name, value in vars(self).items() if _is_saved(name)}
+        parameters = self.get_params(deep=False)
+        metadata = {"objective": self.objective_, "parameters": parameters, "fitted": fitted}
+        write_model(self.booster_, path, metadata, num_iteration=self.best_iteration_)
+
+    @classmethod
+    def load_model(cls, path: str | os.PathLike[str]) -> Self:
+        """Return the model that :meth:`save_model` wrote: same parameters, same predictions.
+
+        Nothing in the file is run. A file that is damaged, or was not written by
+        :meth:`save_model`, raises a ``ValueError`` that says what is wrong with it; a file of a
+        newer version gives a warning. A function that was saved by name, or an objective that is
+        not registered here, is not needed to predict; :meth:`fit` asks for it.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from gbrank import Ranker
+        >>> from gbrank.data import make_ranking
+        >>> data = make_ranking(n_queries=30, random_state=0)
+        >>> ranker = Ranker("listnet", n_estimators=5).fit(data.X, data.y, qid=data.qid)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ranker.save_model(pathlib.Path(folder) / "model.txt")
+        ...     loaded = Ranker.load_model(pathlib.Path(folder) / "model.txt")
+        >>> loaded
+        Ranker(n_estimators=5, objective='listnet')
+        >>> bool((loaded.predict(data.X) == ranker.predict(data.X)).all())
+        True
+        """
+        booster, metadata = read_model(path)
+        if not {"objective", "parameters", "fitted"} <= metadata.keys():
+            raise ValueError(f"{os.fspath(path)} holds trees, but no Ranker")
+        parameters = metadata["parameters"]
+        unknown = sorted(parameters.keys() - set(cls._get_param_names()))
+        if unknown:
+            warnings.warn(
+                f"parameters of the saved model are not known here, and left out: {unknown}",
+                stacklevel=2,
+            )
+        ranker = cls(**{name: parameters[name] for name in parameters if name not in unknown})
+        ranker.booster_, ranker.objective_ = booster, metadata["objective"]
+        for name, value in metadata["fitted"].items():
+            if _is_saved(name):
+                setattr(ranker, name, value)
+        return ranker
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
@@ -411,20 +480,27 @@ class Ranker(BaseEstimator):
         return callbacks
 
 
+def _is_saved(attribute: str) -> bool:
+    """Tell whether a model file holds this attribute as it is: what fit sets, but the trees."""
+    by_fit = attribute.endswith("_") and not attribute.startswith("_")
+    return by_fit and attribute not in ("booster_", "objective_", "feature_importances_")
+
+
 def _column(y: Any) -> NDArray[Any]:
     """Return labels as one-dimensional; a single column is taken as such."""
     values = np.asarray(y)
     return values.ravel() if values.ndim == 2 and values.shape[1] == 1 else values
 
 
-def _make_dataset(
+def make_dataset(
     X: Any,
     labels: NDArray[Any],
     layout: QueryLayout,
     weight: ArrayLike | None,
     params: dict[str, Any],
-    reference: lgb.Dataset | None,
+    reference: lgb.Dataset | None = None,
 ) -> lgb.Dataset:
+    """Return a Dataset of checked labels and weights, its rows in query order."""
     checked = check_labels(labels, layout)
     if weight is not None:
         weight = layout.sort(check_weights(weight, layout))

@@ -21,13 +21,14 @@ from gbrank.metrics.base import (
     ZERO,
     BoolArray,
     EmptySpec,
-    Judgments,
     Metric,
     Score,
     check_threshold,
     documented,
+    tabulate_relevance,
 )
 from gbrank.metrics.conventions import Default
+from gbrank.metrics.judgments import Judgments
 from gbrank.metrics.ranks import Ranking
 
 RELEVANT = Default("relevant")
@@ -35,21 +36,20 @@ _DIVIDE_BY = ("relevant", "reachable")
 
 
 @kernel()
-def _average_precision_of_query(relevant, order, tied, start, count, cutoff):
+def _average_precision_of_query(relevant, ranked, tied, start, count, cutoff):
     total = 0.0
-    found = 0
+    found = 0.0
     low = 0
     while low < min(count, cutoff):
+        found_here = relevant[ranked[start + low]]
         if not tied[start + low]:
             low += 1
-            if relevant[order[start + low - 1]]:
-                found += 1
-                total += found / low
+            found += found_here
+            total += found_here * found / low
             continue
         high = low + 1
-        found_here = 1 if relevant[order[start + low]] else 0
         while tied[start + high - 1]:
-            found_here += relevant[order[start + high]]
+            found_here += relevant[ranked[start + high]]
             high += 1
         if found_here > 0:
             share = found_here / (high - low)
@@ -63,10 +63,12 @@ def _average_precision_of_query(relevant, order, tied, start, count, cutoff):
 
 @kernel()
 def _average_precision_block(
-    relevant, divisors, cutoffs, bounds, order, tied, counts, first, last, values
+    relevant, divisors, cutoffs, bounds, ranked, tied, counts, first, last, values
 ):
     for q in range(first, last):
-        total = _average_precision_of_query(relevant, order, tied, bounds[q], counts[q], cutoffs[q])
+        total = _average_precision_of_query(
+            relevant, ranked, tied, bounds[q], counts[q], cutoffs[q]
+        )
         values[q] = total / divisors[q] if divisors[q] > 0.0 else 0.0
 
 
@@ -89,7 +91,7 @@ class AveragePrecision(Metric):
             raise ValueError(f"divide_by must be one of {_DIVIDE_BY}, got {divide_by!r}")
 
     def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
-        relevant = judgments.labels > self.options["threshold"]
+        relevant = tabulate_relevance(judgments, self.options["threshold"])
         divisors = judgments.sum_in_query(relevant)
         blank = divisors == 0.0
         if self.options["divide_by"] == "reachable":

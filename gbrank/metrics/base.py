@@ -10,7 +10,6 @@ import numbers
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -31,15 +30,8 @@ from gbrank.metrics.conventions import (
     apply_convention,
     as_read_by,
 )
-from gbrank.metrics.ranks import (
-    TIES,
-    Ranking,
-    check_cutoff,
-    cutoffs,
-    empty_ranking,
-    rank_block,
-    rank_queries,
-)
+from gbrank.metrics.judgments import Judgments
+from gbrank.metrics.ranks import TIES, Ranking, check_cutoff, cutoffs, empty_ranking, rank_block
 from gbrank.parallel import cut_queries, resolve_n_jobs, run_blocks
 
 #: What ``empty=`` takes: leave blank queries out, or give them this value.
@@ -47,9 +39,6 @@ EmptySpec = str | float
 BoolArray = NDArray[np.bool_]
 #: What every metric returns: the mean over queries, or with ``per_query=True`` one value for each.
 Score = float | FloatArray
-
-#: The whole labels that are counted instead of sorted.
-GRADES = np.arange(32.0)
 
 SKIP = Default("skip")
 AVERAGE = Default("average")
@@ -83,49 +72,6 @@ def documented(function: Function) -> Function:
     if function.__doc__:  # there is none under python -OO
         function.__doc__ = function.__doc__.replace("{common}", _COMMON_PARAMETERS)
     return function
-
-
-class Judgments:
-    """Checked labels with their layout, and what several metrics derive from them alone.
-
-    Attributes
-    ----------
-    rows : the labels in the order in which they came.
-    labels : the same in query order.
-    layout : which of them belong to which query.
-    """
-
-    def __init__(self, rows: FloatArray, layout: QueryLayout) -> None:
-        self.rows = rows
-        self.layout = layout
-        self.labels: FloatArray = layout.sort(rows)
-
-    @cached_property
-    def grades(self) -> NDArray[np.uint8] | None:
-        """The labels as small whole numbers, where they are; else None."""
-        if self.labels.max() > GRADES[-1]:
-            return None
-        grades = self.labels.astype(np.uint8)
-        return grades if (grades == self.labels).all() else None
-
-    @cached_property
-    def by_label(self) -> Ranking:
-        """The whole lists in the best order; equal labels are tied."""
-        layout = self.layout
-        return rank_queries(self.labels, layout.bounds, layout.sizes, "average", self.labels)
-
-    def largest_in_query(self, values: FloatArray) -> FloatArray:
-        """Return the largest of the values >= 0, one per document, of each query; 0 without any."""
-        layout = self.layout
-        largest = np.maximum.reduceat(np.append(values, 0.0), layout.bounds[:-1])
-        return np.where(layout.sizes > 0, largest, 0.0)
-
-    def sum_in_query(self, values: NDArray[Any]) -> FloatArray:
-        """Return the sum of values, one per document, of each query; 0 without any."""
-        layout = self.layout
-        padded = np.append(values, values.dtype.type(0))
-        sums = np.add.reduceat(padded, layout.bounds[:-1], dtype=np.float64)
-        return np.where(layout.sizes > 0, sums, 0.0)
 
 
 class Metric(ABC):
@@ -203,8 +149,8 @@ class Metric(ABC):
         return BoundMetric(self, judgments, ranks, data, blank | (sizes == 0))
 
     def worst_by(self, judgments: Judgments, data: tuple[Any, ...]) -> FloatArray:
-        """Return what, in ascending order, is the worst order of tied documents."""
-        return judgments.labels
+        """Return a table of codes by which, in ascending order, tied documents are worst."""
+        return judgments.labels_of_codes
 
     @abstractmethod
     def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
@@ -237,6 +183,7 @@ class BoundMetric:
     ) -> None:
         self.metric = metric
         self.layout = judgments.layout
+        self.codes = judgments.codes
         self.ranks = ranks
         self.data = data
         self.blank = blank
@@ -260,7 +207,7 @@ def measure_all(
 
     Metrics that treat ties in different ways need a sort each.
     """
-    layout = bound[0].layout
+    layout, codes = bound[0].layout, bound[0].codes
     values = [np.empty(layout.n_queries) for _ in bound]
     cuts = cut_queries(layout.sizes, resolve_n_jobs(n_jobs))
     for members in _sharing_a_sort(bound):
@@ -269,7 +216,7 @@ def measure_all(
         depths = chief.ranks
         for at in members[1:]:
             depths = np.maximum(depths, bound[at].ranks)
-        ranking = empty_ranking(layout.n_rows, layout.n_queries)
+        ranking = empty_ranking(codes, layout.n_queries)
         ties = TIES[chief.metric.ties]
 
         def work(
@@ -284,7 +231,7 @@ def measure_all(
             ties: int = ties,
             worst_by: FloatArray = chief.worst_by,
         ) -> None:
-            rank_block(keys, layout.bounds, depths, ties, worst_by, first, last, *ranking)
+            rank_block(keys, layout.bounds, depths, ties, codes, worst_by, first, last, *ranking)
             for at in members:
                 b = bound[at]
                 b.metric._measure(b.data, b.ranks, layout.bounds, ranking, first, last, values[at])
@@ -356,3 +303,8 @@ def check_threshold(threshold: Any) -> None:
         or not math.isfinite(threshold)
     ):
         raise ValueError(f"threshold must be a finite number, got {threshold!r}")
+
+
+def tabulate_relevance(judgments: Judgments, threshold: float) -> FloatArray:
+    """Return 1 for the codes of relevant labels, those above ``threshold``, and 0 for others."""
+    return judgments.tabulate(lambda labels, _: (labels > threshold).astype(np.float64))

@@ -21,28 +21,28 @@ from gbrank.metrics.base import (
     SKIP,
     BoolArray,
     EmptySpec,
-    Judgments,
     Metric,
     Score,
     documented,
 )
+from gbrank.metrics.judgments import Judgments
 from gbrank.metrics.ranks import Ranking
 
 
 @kernel()
-def _dcg_of_query(gains, order, tied, start, count, cutoff, discounts):
+def _dcg_of_query(gains, ranked, tied, start, count, cutoff, discounts):
     total = 0.0
     low = 0
     while low < min(count, cutoff):
         high = low + 1
-        gain = gains[order[start + low]]
+        gain = gains[ranked[start + low]]
         if not tied[start + low]:
             total += gain * discounts[low]
             low = high
             continue
         discount = discounts[low]
         while tied[start + high - 1]:
-            gain += gains[order[start + high]]
+            gain += gains[ranked[start + high]]
             if high < cutoff:
                 discount += discounts[high]
             high += 1
@@ -52,10 +52,10 @@ def _dcg_of_query(gains, order, tied, start, count, cutoff, discounts):
 
 
 @kernel()
-def dcg_block(gains, cutoffs, bounds, order, tied, counts, discounts, first, last, values):
-    """Write the DCG of queries ``first`` to ``last`` into ``values``."""
+def dcg_block(gains, cutoffs, bounds, ranked, tied, counts, discounts, first, last, values):
+    """Write the DCG of queries ``first`` to ``last`` into ``values``; ``gains`` are by code."""
     for q in range(first, last):
-        values[q] = _dcg_of_query(gains, order, tied, bounds[q], counts[q], cutoffs[q], discounts)
+        values[q] = _dcg_of_query(gains, ranked, tied, bounds[q], counts[q], cutoffs[q], discounts)
 
 
 class DCG(Metric):
@@ -75,20 +75,20 @@ class DCG(Metric):
 
     def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
         gains, discounts = self._gains_and_discounts(judgments, ranks)
-        return (gains, discounts), judgments.largest_in_query(gains) == 0.0
+        return (gains, discounts), judgments.sum_in_query(gains) == 0.0
 
     def _gains_and_discounts(
         self, judgments: Judgments, ranks: IntArray
     ) -> tuple[FloatArray, FloatArray]:
-        layout = judgments.layout
-        gains = layout.sort(compute_gains(judgments.rows, self.options["gain"], layout))
-        deepest = int(np.minimum(ranks, layout.sizes).max())
+        gain = self.options["gain"]
+        gains = judgments.tabulate(lambda labels, layout: compute_gains(labels, gain, layout))
+        deepest = int(np.minimum(ranks, judgments.layout.sizes).max())
         return gains, compute_discounts(deepest, self.options["discount"])
 
     def worst_by(self, judgments: Judgments, data: tuple[Any, ...]) -> FloatArray:
         # named gains grow with the label; others may not
         gains: FloatArray = data[0]
-        return judgments.labels if isinstance(self.options["gain"], str) else gains
+        return judgments.labels_of_codes if isinstance(self.options["gain"], str) else gains
 
     @staticmethod
     def _measure(

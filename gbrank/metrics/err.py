@@ -23,30 +23,30 @@ from numpy.typing import ArrayLike
 
 from gbrank._compile import kernel
 from gbrank.gains import DiscountSpec, GainSpec, compute_discounts, compute_gains
-from gbrank.layout import FloatArray, IntArray
+from gbrank.layout import FloatArray, IntArray, QueryLayout
 from gbrank.metrics.base import (
     AVERAGE,
     SKIP,
     BoolArray,
     EmptySpec,
-    Judgments,
     Metric,
     Score,
     documented,
 )
+from gbrank.metrics.judgments import Judgments
 from gbrank.metrics.ranks import Ranking
 
 _NOBODY = 1e-18  # the share of users below which the rest of a tied group is left out
 
 
 @kernel()
-def _err_of_query(stops, order, tied, start, count, cutoff, discounts):
+def _err_of_query(stops, ranked, tied, start, count, cutoff, discounts):
     total = 0.0
     reading = 1.0  # the share of users that read on
     low = 0
     while low < min(count, cutoff) and reading > 0.0:
         if not tied[start + low]:
-            stop = stops[order[start + low]]
+            stop = stops[ranked[start + low]]
             total += reading * stop * discounts[low]
             reading *= 1.0 - stop
             low += 1
@@ -54,7 +54,7 @@ def _err_of_query(stops, order, tied, start, count, cutoff, discounts):
         high = low + 1
         while tied[start + high - 1]:
             high += 1
-        here, left = _err_of_ties(stops, order, start, low, high, min(high, cutoff), discounts)
+        here, left = _err_of_ties(stops, ranked, start, low, high, min(high, cutoff), discounts)
         total += reading * here
         reading *= left
         low = high
@@ -62,12 +62,12 @@ def _err_of_query(stops, order, tied, start, count, cutoff, discounts):
 
 
 @kernel()
-def _err_of_ties(stops, order, start, low, high, cutoff, discounts):
+def _err_of_ties(stops, ranked, start, low, high, cutoff, discounts):
     """Return the expectation over one tied group, and the share of users that read beyond it."""
     reads_on = np.empty(high - low)  # 1 - R of the documents that can satisfy
     n = 0
     for i in range(low, high):
-        stop = stops[order[start + i]]
+        stop = stops[ranked[start + i]]
         if stop > 0.0:
             reads_on[n] = 1.0 - stop
             n += 1
@@ -115,9 +115,9 @@ def _symmetric_means(x, n, depth):
 
 
 @kernel()
-def _err_block(stops, discounts, cutoffs, bounds, order, tied, counts, first, last, values):
+def _err_block(stops, discounts, cutoffs, bounds, ranked, tied, counts, first, last, values):
     for q in range(first, last):
-        values[q] = _err_of_query(stops, order, tied, bounds[q], counts[q], cutoffs[q], discounts)
+        values[q] = _err_of_query(stops, ranked, tied, bounds[q], counts[q], cutoffs[q], discounts)
 
 
 class ERR(Metric):
@@ -146,37 +146,38 @@ class ERR(Metric):
             )
 
     def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
-        stops = judgments.layout.sort(self._probabilities(judgments))
+        max_grade = self.options["max_grade"]
+        if max_grade is None:
+            max_grade = float(judgments.rows.max())
+        stops = judgments.tabulate(
+            lambda labels, layout: self._probabilities(labels, layout, max_grade)
+        )
         deepest = int(np.minimum(ranks, judgments.layout.sizes).max())
         discounts = compute_discounts(deepest, self.options["discount"])
-        return (stops, discounts), judgments.largest_in_query(stops) == 0.0
+        return (stops, discounts), judgments.sum_in_query(stops) == 0.0
 
     def worst_by(self, judgments: Judgments, data: tuple[Any, ...]) -> FloatArray:
         stops: FloatArray = data[0]
-        return judgments.labels if isinstance(self.options["gain"], str) else stops
+        return judgments.labels_of_codes if isinstance(self.options["gain"], str) else stops
 
-    def _probabilities(self, judgments: Judgments) -> FloatArray:
-        """Return the chance that each document satisfies, in the order of the rows."""
-        rows, layout = judgments.rows, judgments.layout
-        if not isinstance(self.options["gain"], str):
-            stops = compute_gains(rows, self.options["gain"], layout)
-            if stops.max() > 1.0:
-                row = int(np.argmax(stops > 1.0))
-                raise ValueError(
-                    "gain must give probabilities, in [0, 1], but that of label "
-                    f"{rows[row]:g} at {layout.describe_row(row)} is {stops[row]:g}"
-                )
-            return stops
-        max_grade = self.options["max_grade"]
-        if max_grade is None:
-            max_grade = float(rows.max())
-        elif rows.max() > max_grade:
-            row = int(np.argmax(rows > max_grade))
-            raise ValueError(
-                f"labels must be at most max_grade = {max_grade:g}, but "
-                f"{layout.describe_row(row)} has {rows[row]:g}"
-            )
-        return np.asarray(np.exp2(rows - max_grade) - np.exp2(-max_grade))
+    def _probabilities(
+        self, labels: FloatArray, layout: QueryLayout | None, max_grade: float
+    ) -> FloatArray:
+        """Return the chance that a document of each label satisfies."""
+        gain = self.options["gain"]
+        if isinstance(gain, str):
+            wrong = labels > max_grade
+            stops = np.exp2(np.minimum(labels, max_grade) - max_grade) - np.exp2(-max_grade)
+            expected = f"labels must be at most max_grade = {max_grade:g}"
+        else:
+            stops = compute_gains(labels, gain, layout)
+            wrong = stops > 1.0
+            expected = "gain must give probabilities, at most 1"
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            where = f"row {row}" if layout is None else layout.describe_row(row)
+            raise ValueError(f"{expected}, but {where} has label {labels[row]:g}")
+        return np.asarray(stops)
 
     @staticmethod
     def _measure(

@@ -11,12 +11,12 @@ from gbrank.metrics.base import (
     AVERAGE,
     SKIP,
     EmptySpec,
-    Judgments,
     Metric,
     layout_of,
     measure_all,
     weighted_mean,
 )
+from gbrank.metrics.judgments import Judgments
 from gbrank.metrics.registry import get_metric
 
 #: What ``metrics=`` takes: names or metric objects, or a dict of them under names of your own.

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from gbrank.layout import FloatArray, QueryLayout, check_labels, check_scores, check_weights
-from gbrank.metrics.base import BoundMetric, Judgments, Metric, weighted_mean
+from gbrank.metrics.base import BoundMetric, Metric, weighted_mean
+from gbrank.metrics.judgments import Judgments
 from gbrank.metrics.registry import get_metric
 
 _NUM_THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")

@@ -6,22 +6,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbrank._compile import kernel
-from gbrank.gains import DiscountSpec, GainSpec, compute_gains
+from gbrank.gains import DiscountSpec, GainSpec
 from gbrank.layout import FloatArray, IntArray
 from gbrank.metrics.base import (
     AVERAGE,
     EXP,
-    GRADES,
     LOG,
     SKIP,
     BoolArray,
     EmptySpec,
-    Judgments,
     Score,
     documented,
 )
 from gbrank.metrics.conventions import SHORT_LISTS_COUNT_0
 from gbrank.metrics.dcg import DCG, dcg_block
+from gbrank.metrics.judgments import Judgments
 from gbrank.metrics.ranks import Ranking, rank_queries
 
 
@@ -32,23 +31,6 @@ def divide_block(values, best, first, last):
         values[q] = values[q] / best[q] if best[q] > 0.0 else 0.0
 
 
-@kernel()
-def _best_dcg_of_grades(grades, gains_of_grades, cutoffs, bounds, discounts, best):
-    """Write the best DCG of each query, from how often it has each grade."""
-    counts = np.zeros(len(gains_of_grades), np.int64)
-    for q in range(len(bounds) - 1):
-        for i in range(bounds[q], bounds[q + 1]):
-            counts[grades[i]] += 1
-        total = 0.0
-        rank = 0
-        for grade in range(len(counts) - 1, -1, -1):
-            for _ in range(min(counts[grade], cutoffs[q] - rank)):
-                total += gains_of_grades[grade] * discounts[rank]
-                rank += 1
-            counts[grade] = 0
-        best[q] = total
-
-
 class NDCG(DCG):
     """Normalised discounted cumulative gain: see :func:`ndcg_score`."""
 
@@ -56,10 +38,8 @@ class NDCG(DCG):
 
     def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
         gains, discounts = self._gains_and_discounts(judgments, ranks)
-        of_grades = None
-        if isinstance(self.options["gain"], str):  # named gains grow with the label
-            of_grades = compute_gains(GRADES, self.options["gain"])
-        ideal = best_dcg(judgments, gains, discounts, ranks, of_grades)
+        grow = isinstance(self.options["gain"], str)  # those with a name do
+        ideal = best_dcg(judgments, gains, discounts, ranks, gains_grow=grow)
         blank = ideal == 0.0
         if self.convention in SHORT_LISTS_COUNT_0 and isinstance(self.k, int):
             ideal[judgments.layout.sizes < self.k] = np.inf
@@ -85,20 +65,21 @@ def best_dcg(
     gains: FloatArray,
     discounts: FloatArray,
     ranks: IntArray,
-    gains_of_grades: FloatArray | None,
+    *,
+    gains_grow: bool,
 ) -> FloatArray:
     """Return for every query the largest DCG that any order of its documents reaches.
 
-    ``gains_of_grades`` are the gains of the labels ``GRADES``, if gains grow with the label.
+    ``gains`` are by code; ``gains_grow`` says that a larger label never has a smaller one.
     """
-    layout, grades = judgments.layout, judgments.grades
+    layout = judgments.layout
+    if gains_grow and judgments.n_grades:
+        best = judgments.by_label
+    else:
+        codes = judgments.codes
+        best = rank_queries(gains[codes], layout.bounds, ranks, "stable", codes, gains)
     ideal = np.empty(layout.n_queries)
-    if gains_of_grades is not None and grades is not None:
-        gains_of_grades = gains_of_grades[: int(grades.max()) + 1]
-        _best_dcg_of_grades(grades, gains_of_grades, ranks, layout.bounds, discounts, ideal)
-        return ideal
-    order = rank_queries(gains, layout.bounds, ranks, "stable", gains)
-    dcg_block(gains, ranks, layout.bounds, *order, discounts, 0, layout.n_queries, ideal)
+    dcg_block(gains, ranks, layout.bounds, *best, discounts, 0, layout.n_queries, ideal)
     return ideal
 
 

@@ -3,7 +3,8 @@
 A tied pair counts 1/2. (Printed as sums of ``s_i <= s_j`` for i < j and ``s_i < s_j`` for i > j,
 as in J. Duchi, L. Mackey and M. Jordan, "The asymptotics of ranking algorithms", 2013, equation 10,
 a constant model would score by the order of its rows.) Pairs are counted going down the ranking,
-with the labels seen so far in a Fenwick tree: O(m log m) for a list of m.
+with the number of labels seen so far: O(m) for a list of m with few distinct labels, else in a
+Fenwick tree O(m log m).
 """
 
 from typing import Any
@@ -18,38 +19,78 @@ from gbrank.metrics.base import (
     SKIP,
     BoolArray,
     EmptySpec,
-    Judgments,
     Metric,
     Score,
     documented,
 )
+from gbrank.metrics.judgments import Judgments
 from gbrank.metrics.ranks import Ranking
+
+# Up to this many levels, and documents, are counted in the fields of one 64-bit number.
+_FEW_LEVELS = 5
+_FEW_DOCUMENTS = 2**15
+# Tables by level, as branches on labels cannot be predicted. Nothing is below level 0, nor above
+# the last, which has no field.
+_FIELD_BELOW = np.array([63, 0, 16, 32, 48])
+_ONES_FROM = np.array([0x0001000100010001, 0x0001000100010000, 0x0001000100000000, 2**48, 0])
 
 
 @kernel()
-def _levels_block(bounds, order, tied, counts, levels, n_levels, n_pairs):
-    """Number the distinct labels of each query from 1, the smallest; count its unequal pairs."""
+def _levels_block(bounds, ranked, tied, counts, places, levels, n_levels, n_pairs):
+    """Number the distinct labels of each query from 0, the smallest; count its unequal pairs."""
     for q in range(len(bounds) - 1):
         start, size = bounds[q], bounds[q + 1] - bounds[q]
-        level = 0
-        unequal = 0
+        level = -1
         in_level = 0
+        unequal = 0
         for i in range(size - 1, -1, -1):
             if i == size - 1 or not tied[start + i]:
                 level += 1
                 in_level = 0
-            levels[order[start + i]] = level
-            unequal += (size - 1 - i) - in_level
+            levels[places[q] + ranked[start + i]] = level
+            unequal += size - 1 - i - in_level
             in_level += 1
-        n_levels[q] = level
+        n_levels[q] = level + 1
         n_pairs[q] = unequal
 
 
 @kernel()
-def _disagreement_of_query(levels, order, tied, start, size, n_levels, seen, in_group):
-    """Return twice the number of pairs in the wrong order, tied ones counted once."""
-    seen[: n_levels + 1] = 0  # a Fenwick tree over levels
-    in_group[: n_levels + 1] = 0
+def _wrong_of_few_levels(levels, place, ranked, tied, start, size, in_group):
+    """Return twice the number of pairs in the wrong order, tied ones counted once.
+
+    ``lower`` holds in its 16-bit field l how many documents of a level up to l are ranked above, so
+    that a document adds 1 to its own field and to all above: the wrong pairs of a document of level
+    l are in field l - 1. The bits above the fields stay 0, and serve for level 0.
+    """
+    in_group[:_FEW_LEVELS] = 0
+    lower = np.int64(0)
+    wrong = 0
+    low = 0
+    while low < size:
+        high = low + 1
+        level = levels[place + ranked[start + low]]
+        wrong += 2 * ((lower >> _FIELD_BELOW[level]) & 0xFFFF)
+        if tied[start + low]:
+            in_group[level] = 1
+            while tied[start + high - 1]:
+                level = levels[place + ranked[start + high]]
+                wrong += (
+                    2 * ((lower >> _FIELD_BELOW[level]) & 0xFFFF) + high - low - in_group[level]
+                )
+                in_group[level] += 1
+                high += 1
+            in_group[:_FEW_LEVELS] = 0
+        for i in range(low, high):
+            lower += _ONES_FROM[levels[place + ranked[start + i]]]
+        low = high
+    return wrong
+
+
+@kernel()
+def _wrong_of_many_levels(levels, place, ranked, tied, start, size, n_levels, seen, in_group):
+    """Return the same for any number of levels; ``seen`` is a Fenwick tree over them."""
+    seen[: n_levels + 1] = 0
+    in_group[:n_levels] = 0
     wrong = 0
     low = 0
     while low < size:
@@ -57,35 +98,40 @@ def _disagreement_of_query(levels, order, tied, start, size, n_levels, seen, in_
         while tied[start + high - 1]:
             high += 1
         for i in range(low, high):
-            at = levels[order[start + i]] - 1  # those below this level that are ranked above
+            level = levels[place + ranked[start + i]]
+            wrong += i - low - in_group[level]
+            in_group[level] += 1
+            at = level
             while at > 0:
                 wrong += 2 * seen[at]
                 at -= at & -at
         for i in range(low, high):
-            level = levels[order[start + i]]
-            wrong += i - low - in_group[level]
-            in_group[level] += 1
-            while level <= n_levels:
-                seen[level] += 1
-                level += level & -level
-        for i in range(low, high):
-            in_group[levels[order[start + i]]] = 0
+            level = levels[place + ranked[start + i]]
+            in_group[level] = 0
+            at = level + 1
+            while at <= n_levels:
+                seen[at] += 1
+                at += at & -at
         low = high
     return wrong
 
 
 @kernel()
 def _disagreement_block(
-    levels, n_levels, n_pairs, bounds, order, tied, counts, first, last, values
+    levels, places, n_levels, n_pairs, bounds, ranked, tied, counts, first, last, values
 ):
-    most = 0
+    most = _FEW_LEVELS
     for q in range(first, last):
         most = max(most, n_levels[q])
-    seen, in_group = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
+    seen, in_group = np.empty(most + 1, np.int64), np.empty(most, np.int64)
     for q in range(first, last):
-        wrong = _disagreement_of_query(
-            levels, order, tied, bounds[q], counts[q], n_levels[q], seen, in_group
-        )
+        start, size, place = bounds[q], counts[q], places[q]
+        if n_levels[q] <= _FEW_LEVELS and size < _FEW_DOCUMENTS:
+            wrong = _wrong_of_few_levels(levels, place, ranked, tied, start, size, in_group)
+        else:
+            wrong = _wrong_of_many_levels(
+                levels, place, ranked, tied, start, size, n_levels[q], seen, in_group
+            )
         values[q] = wrong / (2 * n_pairs[q]) if n_pairs[q] > 0 else 0.0
 
 
@@ -99,11 +145,11 @@ class PairwiseDisagreement(Metric):
 
     def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
         layout = judgments.layout
-        levels = np.empty(layout.n_rows, dtype=np.int64)
+        levels, places = judgments.by_query_and_code(np.int32)
         n_levels = np.empty(layout.n_queries, dtype=np.int64)
         n_pairs = np.empty(layout.n_queries, dtype=np.int64)
-        _levels_block(layout.bounds, *judgments.by_label, levels, n_levels, n_pairs)
-        return (levels, n_levels, n_pairs), n_pairs == 0
+        _levels_block(layout.bounds, *judgments.by_label, places, levels, n_levels, n_pairs)
+        return (levels, places, n_levels, n_pairs), n_pairs == 0
 
     @staticmethod
     def _measure(

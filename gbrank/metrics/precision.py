@@ -11,21 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.layout import FloatArray, IntArray
+from gbrank.layout import FloatArray, IntArray, QueryLayout
 from gbrank.metrics.base import (
     AVERAGE,
-    GRADES,
     SKIP,
     ZERO,
     BoolArray,
     EmptySpec,
-    Judgments,
     Metric,
     Score,
     check_threshold,
     documented,
 )
 from gbrank.metrics.dcg import dcg_block
+from gbrank.metrics.judgments import Judgments
 from gbrank.metrics.ndcg import best_dcg, divide_block
 from gbrank.metrics.ranks import Ranking
 
@@ -48,16 +47,16 @@ class Precision(Metric):
 
     def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
         sizes = judgments.layout.sizes
-        worth = self._worth(judgments.labels)
+        worth = judgments.tabulate(self._worth)
         ones = np.ones(int(np.minimum(ranks, sizes).max()))
         if self.options["normalized"]:
-            best = best_dcg(judgments, worth, ones, ranks, self._worth(GRADES))
+            best = best_dcg(judgments, worth, ones, ranks, gains_grow=True)
         else:
             best = ranks.astype(np.float64)
-        return (worth, ones, best), judgments.largest_in_query(worth) == 0.0
+        return (worth, ones, best), judgments.sum_in_query(worth) == 0.0
 
-    def _worth(self, labels: FloatArray) -> FloatArray:
-        """Return what a document adds to the sum."""
+    def _worth(self, labels: FloatArray, layout: QueryLayout | None) -> FloatArray:
+        """Return what a document of each label adds to the sum."""
         relevant = labels > self.options["threshold"]
         return np.where(relevant, labels if self.options["normalized"] else 1.0, 0.0)
 

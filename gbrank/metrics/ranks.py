@@ -1,9 +1,10 @@
 """From scores to ranks: the one place that orders documents and decides about ties.
 
-A ranking lists, for each query, the rows of its best documents, best first. Where equal scores are
-left undecided (``ties="average"``) it also says which neighbours are tied; every other policy is an
-order like any other, so that metrics see no ties at all. Only as many ranks are found as the metric
-will look at, plus the rest of a tie that the cut-off runs through.
+A ranking lists, for each query, the labels of its best documents, best first, as numbers that stand
+for labels (codes). Where equal scores are left undecided (``ties="average"``) it also says which
+neighbours are tied; every other policy is an order like any other, so that metrics see no ties at
+all. Only as many ranks are found as the metric will look at, plus the rest of a tie that the
+cut-off runs through.
 """
 
 from typing import Any, NamedTuple
@@ -29,12 +30,12 @@ class Ranking(NamedTuple):
 
     Attributes
     ----------
-    order : the row at each place.
+    codes : the code of the label at each place.
     tied : whether the document at a place is tied with that at the next one.
     counts : how many documents of each query are listed.
     """
 
-    order: IntArray
+    codes: NDArray[np.integer[Any]]
     tied: NDArray[np.bool_]
     counts: IntArray
 
@@ -80,36 +81,44 @@ def cutoffs(sizes: IntArray, k: int | float | None) -> IntArray:
     return ranks
 
 
-def empty_ranking(n_rows: int, n_queries: int) -> Ranking:
-    """Return the arrays that :func:`rank_block` fills."""
+def empty_ranking(codes: NDArray[np.integer[Any]], n_queries: int) -> Ranking:
+    """Return the arrays that :func:`rank_block` fills for documents of these codes."""
     return Ranking(
-        np.empty(n_rows, dtype=np.int64),
-        np.empty(n_rows, dtype=np.bool_),
+        np.empty_like(codes),
+        np.empty(len(codes), dtype=np.bool_),
         np.empty(n_queries, dtype=np.int64),
     )
 
 
 def rank_queries(
-    scores: FloatArray, bounds: IntArray, depths: IntArray, ties: str, labels: FloatArray
+    scores: FloatArray,
+    bounds: IntArray,
+    depths: IntArray,
+    ties: str,
+    codes: NDArray[np.integer[Any]],
+    labels_of_codes: FloatArray,
 ) -> Ranking:
     """Rank the documents of every query on the calling thread: see :func:`rank_block`.
 
     >>> import numpy as np
     >>> from gbrank.metrics.ranks import rank_queries
-    >>> scores, labels = np.array([1.0, 3.0, 3.0]), np.zeros(3)
-    >>> rank_queries(scores, np.array([0, 3]), np.array([3]), "average", labels)
-    Ranking(order=array([1, 2, 0]), tied=array([ True, False, False]), counts=array([3]))
+    >>> scores, codes = np.array([1.0, 3.0, 3.0]), np.array([2, 0, 1])
+    >>> rank_queries(scores, np.array([0, 3]), np.array([3]), "average", codes, np.arange(3.0))
+    Ranking(codes=array([0, 1, 2]), tied=array([ True, False, False]), counts=array([3]))
     """
-    ranking = empty_ranking(len(scores), len(bounds) - 1)
-    rank_block(scores, bounds, depths, TIES[ties], labels, 0, len(bounds) - 1, *ranking)
+    ranking = empty_ranking(codes, len(bounds) - 1)
+    n_queries = len(bounds) - 1
+    rank_block(scores, bounds, depths, TIES[ties], codes, labels_of_codes, 0, n_queries, *ranking)
     return ranking
 
 
 @kernel()
-def rank_block(scores, bounds, depths, ties, labels, first, last, order, tied, counts):
-    """Rank queries ``first`` to ``last``, each to its depth, into ``order``, ``tied``, ``counts``.
+def rank_block(
+    scores, bounds, depths, ties, codes, labels_of_codes, first, last, ranked, tied, counts
+):
+    """Rank queries ``first`` to ``last``, each to its depth, into ``ranked``, ``tied``, ``counts``.
 
-    ``labels`` decide ties of policy "worst" only: the smallest comes first.
+    ``labels_of_codes`` decide ties of policy "worst" only: the smallest comes first.
     """
     longest = 1
     for q in range(first, last):
@@ -138,9 +147,9 @@ def rank_block(scores, bounds, depths, ties, labels, first, last, order, tied, c
         while count > depth and keys[count - 1] < keys[depth - 1]:
             count -= 1  # documents that are not even tied with the last one wanted
         if ties == _WORST:
-            _worst_first(keys, rows, labels, start, count)
+            _worst_first(keys, rows, codes, labels_of_codes, start, count)
         for i in range(count):
-            order[start + i] = start + rows[i]
+            ranked[start + i] = codes[start + rows[i]]
             tied[start + i] = False
         if ties == _AVERAGE:
             for i in range(count - 1):
@@ -263,7 +272,7 @@ def _merge_sort(keys, rows, size, spare_keys, spare_rows):
 
 
 @kernel()
-def _worst_first(keys, rows, labels, start, count):
+def _worst_first(keys, rows, codes, labels_of_codes, start, count):
     """Put the documents of each group of equal keys in ascending order of their labels."""
     low = 0
     while low < count:
@@ -274,7 +283,7 @@ def _worst_first(keys, rows, labels, start, count):
             group = rows[low:high].copy()
             group_labels = np.empty(high - low)
             for i in range(high - low):
-                group_labels[i] = labels[start + group[i]]
+                group_labels[i] = labels_of_codes[codes[start + group[i]]]
             by_label = np.argsort(group_labels)
             for i in range(high - low):
                 rows[low + i] = group[by_label[i]]

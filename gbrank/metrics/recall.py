@@ -12,13 +12,14 @@ from gbrank.metrics.base import (
     ZERO,
     BoolArray,
     EmptySpec,
-    Judgments,
     Metric,
     Score,
     check_threshold,
     documented,
+    tabulate_relevance,
 )
 from gbrank.metrics.dcg import dcg_block
+from gbrank.metrics.judgments import Judgments
 from gbrank.metrics.ndcg import divide_block
 from gbrank.metrics.ranks import Ranking
 
@@ -35,7 +36,7 @@ class Recall(Metric):
         check_threshold(self.options["threshold"])
 
     def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
-        relevant = (judgments.labels > self.options["threshold"]).astype(np.float64)
+        relevant = tabulate_relevance(judgments, self.options["threshold"])
         ones = np.ones(int(np.minimum(ranks, judgments.layout.sizes).max()))
         n_relevant = judgments.sum_in_query(relevant)
         return (relevant, ones, n_relevant), n_relevant == 0.0

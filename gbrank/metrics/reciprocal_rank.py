@@ -17,23 +17,24 @@ from gbrank.metrics.base import (
     ZERO,
     BoolArray,
     EmptySpec,
-    Judgments,
     Metric,
     Score,
     check_threshold,
     documented,
+    tabulate_relevance,
 )
+from gbrank.metrics.judgments import Judgments
 from gbrank.metrics.ranks import Ranking
 
 
 @kernel()
-def _reciprocal_rank_of_query(relevant, order, tied, start, count, cutoff):
+def _reciprocal_rank_of_query(relevant, ranked, tied, start, count, cutoff):
     low = 0
     while low < min(count, cutoff):
         high = low + 1
-        found = 1 if relevant[order[start + low]] else 0
+        found = relevant[ranked[start + low]]
         while tied[start + high - 1]:
-            found += relevant[order[start + high]]
+            found += relevant[ranked[start + high]]
             high += 1
         if found > 0:
             total = 0.0
@@ -48,10 +49,10 @@ def _reciprocal_rank_of_query(relevant, order, tied, start, count, cutoff):
 
 
 @kernel()
-def _reciprocal_rank_block(relevant, cutoffs, bounds, order, tied, counts, first, last, values):
+def _reciprocal_rank_block(relevant, cutoffs, bounds, ranked, tied, counts, first, last, values):
     for q in range(first, last):
         values[q] = _reciprocal_rank_of_query(
-            relevant, order, tied, bounds[q], counts[q], cutoffs[q]
+            relevant, ranked, tied, bounds[q], counts[q], cutoffs[q]
         )
 
 
@@ -67,7 +68,7 @@ class ReciprocalRank(Metric):
         check_threshold(self.options["threshold"])
 
     def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
-        relevant = judgments.labels > self.options["threshold"]
+        relevant = tabulate_relevance(judgments, self.options["threshold"])
         return (relevant,), judgments.sum_in_query(relevant) == 0.0
 
     @staticmethod

@@ -19,17 +19,17 @@ from gbrank.metrics.base import (
     SKIP,
     BoolArray,
     EmptySpec,
-    Judgments,
     Metric,
     Score,
     documented,
 )
+from gbrank.metrics.judgments import Judgments
 from gbrank.metrics.ranks import Ranking
 
 
 @kernel()
-def _label_ranks_block(bounds, order, tied, counts, centred, deviations):
-    """Write how far above the middle each document ranks by label, and the root of its squares."""
+def _label_ranks_block(bounds, ranked, tied, counts, places, centred, deviations):
+    """Write how far above the middle each label ranks, and the root of the sum of squares."""
     for q in range(len(bounds) - 1):
         start, size = bounds[q], bounds[q + 1] - bounds[q]
         squares = 0.0
@@ -40,21 +40,21 @@ def _label_ranks_block(bounds, order, tied, counts, centred, deviations):
                 high += 1
             above = 0.5 * (size - low - high)
             for i in range(low, high):
-                centred[order[start + i]] = above
+                centred[places[q] + ranked[start + i]] = above
             squares += above * above * (high - low)
             low = high
         deviations[q] = np.sqrt(squares)
 
 
 @kernel()
-def _spearman_of_query(centred, order, tied, start, size):
+def _spearman_of_query(centred, place, ranked, tied, start, size):
     total = 0.0
     low = 0
     while low < size:
         high = low + 1
-        above = centred[order[start + low]]
+        above = centred[place + ranked[start + low]]
         while tied[start + high - 1]:
-            above += centred[order[start + high]]
+            above += centred[place + ranked[start + high]]
             high += 1
         total += above * 0.5 * (size - low - high)
         low = high
@@ -62,10 +62,10 @@ def _spearman_of_query(centred, order, tied, start, size):
 
 
 @kernel()
-def _spearman_block(centred, deviations, bounds, order, tied, counts, first, last, values):
+def _spearman_block(centred, places, deviations, bounds, ranked, tied, counts, first, last, values):
     for q in range(first, last):
         size = np.float64(counts[q])
-        total = _spearman_of_query(centred, order, tied, bounds[q], counts[q])
+        total = _spearman_of_query(centred, places[q], ranked, tied, bounds[q], counts[q])
         spread = np.sqrt(size * (size * size - 1.0) / 12.0) * deviations[q]
         values[q] = total / spread if spread > 0.0 else 0.0
 
@@ -79,9 +79,10 @@ class Spearman(Metric):
 
     def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
         layout = judgments.layout
-        centred, deviations = np.empty(layout.n_rows), np.empty(layout.n_queries)
-        _label_ranks_block(layout.bounds, *judgments.by_label, centred, deviations)
-        return (centred, deviations), deviations == 0.0
+        centred, places = judgments.by_query_and_code(np.float64)
+        deviations = np.empty(layout.n_queries)
+        _label_ranks_block(layout.bounds, *judgments.by_label, places, centred, deviations)
+        return (centred, places, deviations), deviations == 0.0
 
     @staticmethod
     def _measure(

@@ -17,21 +17,21 @@ from gbrank.metrics.base import (
     SKIP,
     BoolArray,
     EmptySpec,
-    Judgments,
     Metric,
     Score,
     documented,
 )
+from gbrank.metrics.judgments import Judgments
 from gbrank.metrics.ranks import Ranking
 
 
 @kernel()
-def _chance_of_query(labels, best, order, tied, start, count, cutoff):
+def _chance_of_query(labels, best, ranked, tied, start, count, cutoff):
     chance = 1.0
     low = 0
     while low < min(count, cutoff) and chance > 0.0:
         if not tied[start + low]:
-            if labels[order[start + low]] != labels[best[start + low]]:
+            if labels[ranked[start + low]] != labels[best[start + low]]:
                 return 0.0
             low += 1
             continue
@@ -40,7 +40,7 @@ def _chance_of_query(labels, best, order, tied, start, count, cutoff):
             high += 1
         group = np.empty(high - low)
         for i in range(low, high):
-            group[i - low] = -labels[order[start + i]]
+            group[i - low] = -labels[ranked[start + i]]
         group.sort()
         same = 0  # documents of the group with the label at hand that are placed already
         alike = 0  # ... and those that there are
@@ -60,10 +60,10 @@ def _chance_of_query(labels, best, order, tied, start, count, cutoff):
 
 
 @kernel()
-def _topk_block(labels, best, cutoffs, bounds, order, tied, counts, first, last, values):
+def _topk_block(labels, best, cutoffs, bounds, ranked, tied, counts, first, last, values):
     for q in range(first, last):
         values[q] = 1.0 - _chance_of_query(
-            labels, best, order, tied, bounds[q], counts[q], cutoffs[q]
+            labels, best, ranked, tied, bounds[q], counts[q], cutoffs[q]
         )
 
 
@@ -74,9 +74,9 @@ class TopKZeroOne(Metric):
     greater_is_better = False
 
     def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
-        labels = judgments.labels
-        blank = judgments.largest_in_query(labels) == 0.0
-        return (labels, judgments.by_label.order), blank
+        labels = judgments.labels_of_codes
+        blank = judgments.sum_in_query(labels) == 0.0
+        return (labels, judgments.by_label.codes), blank
 
     @staticmethod
     def _measure(

@@ -3,32 +3,48 @@
 from typing import Any
 
 from gbrank.objectives.base import Objective
+from gbrank.objectives.bregman import Bregman
+from gbrank.objectives.cosine import Cosine
 from gbrank.objectives.gain_pairwise import GainPairwise
+from gbrank.objectives.kl import KL
 from gbrank.objectives.lambdamart import LambdaMART
 from gbrank.objectives.listmle import ListMLE
 from gbrank.objectives.listnet import ListNet
 from gbrank.objectives.pairwise import PairwiseLogistic
+from gbrank.objectives.qnorm import QNorm
+from gbrank.objectives.squared import Squared
 from gbrank.objectives.xendcg import XENDCG
 
 __all__ = [
+    "KL",
     "XENDCG",
+    "Bregman",
+    "Cosine",
     "GainPairwise",
     "LambdaMART",
     "ListMLE",
     "ListNet",
     "Objective",
     "PairwiseLogistic",
+    "QNorm",
+    "Squared",
     "get_objective",
     "list_objectives",
+    "objective_name",
     "register_objective",
 ]
 
 _REGISTRY: dict[str, type[Objective]] = {
+    "bregman_logistic": Bregman,
+    "cosine": Cosine,
     "gain_pairwise": GainPairwise,
+    "kl": KL,
     "lambdamart": LambdaMART,
     "listmle": ListMLE,
     "listnet": ListNet,
     "pairwise_logistic": PairwiseLogistic,
+    "qnorm": QNorm,
+    "squared": Squared,
     "xendcg": XENDCG,
 }
 
@@ -62,7 +78,10 @@ def get_objective(objective: str | Objective, **params: Any) -> Objective:
             f"objective must be a name or an instance of gbrank.Objective, got {objective!r}"
         )
     if objective not in _REGISTRY:
-        raise ValueError(f"objective must be one of {list_objectives()}, got {objective!r}")
+        raise ValueError(
+            f"objective must be one of {list_objectives()}, or a name made known with "
+            f"gbrank.register_objective, got {objective!r}"
+        )
     return _REGISTRY[objective](**params)
 
 
@@ -77,3 +96,13 @@ def register_objective(name: str, cls: type[Objective]) -> type[Objective]:
         raise ValueError(f"the name {name!r} is taken by {_REGISTRY[name].__name__}")
     _REGISTRY[name] = cls
     return cls
+
+
+def objective_name(objective: Objective) -> str | None:
+    """Return the name under which the class of ``objective`` is known; ``None`` if it has none.
+
+    >>> from gbrank.objectives import XENDCG, objective_name
+    >>> objective_name(XENDCG(gamma=0.5))
+    'xendcg'
+    """
+    return next((name for name, cls in _REGISTRY.items() if cls is type(objective)), None)

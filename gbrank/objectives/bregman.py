@@ -117,7 +117,8 @@ class Bregman(RelevanceObjective):
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         relevance, counts = self.relevance(labels, layout)
-        return self._in_unit_interval(relevance), np.repeat(np.where(counts, 1.0, 0.0), layout.sizes)
+        weight = np.repeat(counts.astype(np.float64), layout.sizes)
+        return self._in_unit_interval(relevance), weight
 
     def step(
         self,

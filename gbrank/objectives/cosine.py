@@ -1,6 +1,55 @@
-"""DOC"""
+"""Cosine similarity of scores and normalised gains.
 
-from typing import Any, ClassVar
+Loss of a query with scores s and target t, the gains over the best DCG or over their own Euclidean
+norm::
+
+    1 - <s, t> / n + (penalty / 2) |s|^2,    n = sqrt(|s|^2 + 1)
+
+The similarity alone does not see the scale of scores: it is not defined at s = 0, where boosting
+starts, and better scores can always be had by longer ones. The 1 in n does away with the first, the
+penalty with the second. Neither turns the minimiser: both see only the length of s, so the
+expectation is least in the direction of ``E[t]``.
+
+Gradient ``-t / n + (<s, t> / n^3 + penalty) s``. The Hessian has no use as it is: all zeros at
+s = 0, negative eigenvalues elsewhere. The curvature used is the same for all documents of a query::
+
+    h = |t| K / n^2 + penalty,    K = min(2, n / sqrt(2 n + 1))
+
+and for every step v, however large::
+
+    loss(s + v)  <=  loss(s) + <g, v> + sum_i h v_i^2                                    (*)
+
+A tree's leaf moves its documents by ``v = -sum g / sum h``, so that over all queries ``<g, v>``
+sums to minus the sum of ``h v^2``: at a learning rate eta the loss falls by at least
+``eta (1 - eta) sum h v^2``, whatever the tree. The penalty then bounds the scores for good, however
+long training goes on: ``(penalty / 2) |s|^2``, summed over queries, cannot exceed the sum of their
+``|t|``.
+
+Proof of (*). The penalty is quadratic: only the similarity matters. Let x and w be the unit vectors
+along (s, 1) and (s + v, 1), n' the length of the latter, rho = n' / n, c = <x, w>, b = 1 - c and
+E = (1 - rho)^2. Then ``|v|^2 / n^2 = E + 2 rho b``, and what (*) bounds, the change of the loss
+less ``<g, v>``, is ``<(t, 0), (rho - 1) w - (rho c - 1) x>``, at most |t| times the length of that
+vector, whose square is ``b^2 rho (2 - rho) + 2 b E``. Against this, ``K^2 (E + 2 rho b)^2`` is
+larger by a quadratic form in E and b with discriminant ``1 - K^2 rho (2 + rho)``, up to a positive
+factor: it is never negative if ``K^2 >= 1 / (rho (2 + rho))``, and rho >= 1 / n because n' >= 1.
+K = 2 always suffices. For rho >= 1 this has been shown. For rho < 1 and c <= 0 the square is at
+most ``2 b <= 4``, and ``E + 2 rho b >= 1``; for c > 0 it is at most
+``(1 - c^2)^2 + (1 - c^2) E``, and both ``1 - c^2`` and E are at most ``E + 2 rho b``.
+
+Little is given away: a step back through the origin, which turns all scores around, attains (*) for
+large n. And where scores point along t the exact curvature across t,
+``|t| sqrt(1 - 1 / n^2) / n^2``, is at most what is used, because ``n^2 / (2 n + 1) >= 1 - 1 / n^2``
+says ``(n^2 - n - 1)^2 >= 0``.
+
+Scores beyond +-1e15 count as +-1e15.
+
+References: Qin, Zhang, Tsai, Wang, Liu, Li, Query-level loss functions for information retrieval,
+Information Processing and Management 2007 (the original, ``norm="l2"``); Ravikumar, Tewari, Yang,
+On NDCG consistency of listwise ranking methods, AISTATS 2011, section 3.3; Xia, Liu, Li,
+Statistical consistency of top-k ranking, NIPS 2009, section 4.3 (top k).
+"""
+
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +62,6 @@ from gbrank.objectives.relevance import RelevanceObjective
 from gbrank.objectives.softmax import zero_step
 
 _LARGEST_SCORE = 1e15
-_CURVATURE = 2.0
 
 
 @kernel()
@@ -23,9 +71,11 @@ def _cosine_query(scores, target, target_norm, penalty, grad, hess):
         s = min(max(scores[i], -_LARGEST_SCORE), _LARGEST_SCORE)
         dot += s * target[i]
         squares += s * s
-    inverse = 1.0 / np.sqrt(squares)
+    length = np.sqrt(squares)
+    inverse = 1.0 / length
     along = dot * inverse * inverse * inverse + penalty
-    curvature = np.float32(_CURVATURE * target_norm * inverse * inverse + penalty)
+    bend = min(2.0, length / np.sqrt(2.0 * length + 1.0))
+    curvature = np.float32(target_norm * bend * inverse * inverse + penalty)
     for i in range(len(scores)):
         s = min(max(scores[i], -_LARGEST_SCORE), _LARGEST_SCORE)
         grad[i] = np.float32(along * s - inverse * target[i])
@@ -37,15 +87,52 @@ def _cosine_block(first, last, bounds, scores, target, target_norms, penalty, gr
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
         if target_norms[q] > 0.0:
-            _cosine_query(
-                scores[a:b], target[a:b], target_norms[q], penalty, grad[a:b], hess[a:b]
-            )
+            _cosine_query(scores[a:b], target[a:b], target_norms[q], penalty, grad[a:b], hess[a:b])
         else:
             zero_step(grad[a:b], hess[a:b])
 
 
 class Cosine(RelevanceObjective):
-    """TODO"""
+    """Cosine loss ``1 - <s, t> / n`` with ``t = G / Z``, consistent with NDCG.
+
+    ``n = sqrt(|s|^2 + 1)``, and ``(scale_penalty / 2) |s|^2`` is added. The expectation is least in
+    the direction of ``E[t]``, whose order is the best for expected NDCG. With ``k`` the loss is
+    top-k order sensitive. It is not convex in the scores. A query of one document or of equal gains
+    has nothing to rank and is left out.
+
+    Parameters
+    ----------
+    norm : {"dcg", "l2"}, default="dcg"
+        What gains are divided by: the best DCG of the query, or their Euclidean norm (the original
+        loss, which is not consistent with NDCG).
+    norm_at : int >= 1, default=None
+        Cut-off of that DCG; ``None`` for none. A truncated one is consistent no longer.
+    k : int >= 1, default=None
+        Gains below the k-th largest of a query count as 0, before anything else; ``None`` keeps
+        all.
+    gain : "exp", "linear", table or callable, default="exp"
+        What a label is worth: see :func:`gbrank.gains.compute_gains`.
+    discount : "log", "power", "zipf", "exp" or callable, default="log"
+        What a rank is worth: see :func:`gbrank.gains.compute_discounts`.
+    scale_penalty : float in [0, 1], default=0.001
+        Keeps scores from growing without end, which the cosine itself does not see.
+    n_jobs : int, default=None
+        Threads of a step; ``None`` follows LightGBM's ``num_threads`` where that is visible.
+
+    References
+    ----------
+    Ravikumar, Tewari, Yang, On NDCG consistency of listwise ranking methods, AISTATS 2011.
+    Xia, Liu, Li, Statistical consistency of top-k ranking, NIPS 2009.
+
+    Examples
+    --------
+    >>> from gbrank import Cosine
+    >>> grad, hess = Cosine(norm_at=1).grad_hess([1, 0], [0.0, 0.0], group=[2])
+    >>> grad  # -t, t = (1, 0)
+    array([-1.,  0.], dtype=float32)
+    >>> hess  # 1 / sqrt(3) + 0.001
+    array([0.57835025, 0.57835025], dtype=float32)
+    """
 
     def __init__(
         self,
@@ -54,7 +141,7 @@ class Cosine(RelevanceObjective):
         k: int | None = None,
         gain: GainSpec = "exp",
         discount: DiscountSpec = "log",
-        penalty: float = 1e-3,
+        scale_penalty: float = 1e-3,
         *,
         n_jobs: int | None = None,
     ) -> None:
@@ -63,7 +150,7 @@ class Cosine(RelevanceObjective):
         self.k = k
         self.gain = gain
         self.discount = discount
-        self.penalty = penalty
+        self.scale_penalty = scale_penalty
         self.n_jobs = n_jobs
         self.check_params()
 
@@ -71,7 +158,7 @@ class Cosine(RelevanceObjective):
         check_choice("norm", self.norm, ("dcg", "l2"))
         if self.k is not None:
             check_whole("k", self.k, low=1, also="None")
-        check_number("penalty", self.penalty, low=0.0, high=1.0)
+        check_number("scale_penalty", self.scale_penalty, low=0.0, high=1.0)
         super().check_params()
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
@@ -94,7 +181,7 @@ class Cosine(RelevanceObjective):
         grad: Float32Array,
         hess: Float32Array,
     ) -> None:
-        _cosine_block(first, last, bounds, scores, *prepared, float(self.penalty), grad, hess)
+        _cosine_block(first, last, bounds, scores, *prepared, float(self.scale_penalty), grad, hess)
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
@@ -105,4 +192,4 @@ class Cosine(RelevanceObjective):
         s = np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE)
         squares = float(s @ s)
         similarity = float(s @ target) / float(np.sqrt(squares + 1.0))
-        return 1.0 - similarity + 0.5 * self.penalty * squares
+        return 1.0 - similarity + 0.5 * self.scale_penalty * squares

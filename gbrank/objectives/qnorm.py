@@ -1,4 +1,76 @@
-"""DOC"""
+"""Scores against normalised gains, with a q-norm as penalty or as normaliser.
+
+Loss of a query, with u = G / Z the gains divided by the best DCG::
+
+    |s|_q^2 - 2 <s, u>                                               form="penalized"
+    - <s, u> / N + (penalty / 2) (N^2 - 1),  N = (sum |s|^q + 1)^(1/q)    form="normalized"
+
+q = 2 gives squared error and cosine. A larger q asks less of the many documents with small gains:
+with p = q / (q - 1) the expectation is least at ``s_i ~ E[u_i]^(p-1)``. ``q="auto"`` is
+``ln(m) + 2`` for m documents. The 1 in N makes the second form smooth at s = 0, where boosting
+starts, and its penalty keeps scores from growing without end; both see only ``|s|_q``, and do not
+turn the minimiser.
+
+With ``a_i = |s_i| / |s|_q`` and the sign of s_i, the gradient of the first form is
+``2 |s|_q a_i^(q-1) sign - 2 u_i``. Its exact curvature is no good for boosting, being 0 at s_i = 0.
+The one used is::
+
+    h_i = 2 psi(a_i),    psi(a) = 1 + k a^2 (1 - a^(q-2))^2 / (a^q - 1 - k (a^2 - 1)),   k = q / 2
+
+which goes from 2 for documents that are small in their list to the exact 2 (q - 1) for one that
+stands alone, and makes the quadratic model an upper bound of the loss for every step v::
+
+    |s + v|_q^2  <=  |s|_q^2 + <gradient, v> + sum_i psi(a_i) v_i^2                      (1)
+
+so that no tree overshoots. Proof. In units of |s|_q, with r = q / (q - 2), ``|x|_q^2`` is the
+largest ``sum w_i x_i^2`` over weights w >= 0 with ``sum w^r <= 1``; at x = s these are
+``omega = a^(q-2)``. With w those of s + v, the difference of the sides of (1) is
+``sum w (s + v)^2 - 1 - 2 sum omega s v - sum psi v^2``, and the v that is worst for given w leaves
+to be shown ::
+
+    sum s^2 (w - omega)^2 / (psi - w)  <=  sum s^2 (omega - w)
+
+Here ``s^2 = omega^(r-1)``, and because ``sum w^r <= 1 = sum omega^r`` the right-hand side is at
+least ``sum [w^r - omega^r - r omega^(r-1) (w - omega)] / r``. It suffices that the terms obey the
+inequality one by one, that is, with x = w / omega in [0, 1 / omega]::
+
+    psi >= omega phi(x),    phi(x) = x + r (x - 1)^2 / (x^r - 1 - r (x - 1))
+
+phi increases: ``phi' >= 0`` says ``(x^r - 1)^2 >= r^2 (x - 1)^2 x^(r-1)``, which for x = e^(2t) is
+``sinh(r t) / sinh(t) >= r``. So x = 1 / omega is the worst, and that is psi.
+
+Second form: gradient ``-u / N + (p / N + penalty N) a^(q-1) sign`` with p = <s, u> / N the
+similarity, and now a = |s| / N. With Y_2 and Y_p the 2-norm and the dual norm of u, the curvature
+used is::
+
+    h_i = [min(Y_2 + Y_p, N Y_2 + P) + max(p, 0) (psi(a_i) - 1)] / N^2 + penalty psi(a_i)
+    P = p if p >= 0, else -N p
+
+for which, for every step v::
+
+    loss(s + v)  <=  loss(s) + <g, v> + sum_i h_i v_i^2                                  (2)
+
+As in :mod:`gbrank.objectives.cosine` it follows that at a learning rate eta the loss falls by at
+least ``eta (1 - eta) sum h v^2``, whatever the tree, and that ``(penalty / 2) (N^2 - 1)``, summed
+over queries, never exceeds the sum of their Y_p. Proof. The penalty obeys (1). For the rest let N'
+and p' be what N and p become, e = N' / N - 1 and z = |v|_2 / N, so that |e| <= z. The change of the
+loss less ``<g, v>`` is ``R = e (p' - p) - p e^2 / 2 + p D / 2`` with D the remainder that (1)
+bounds, over N^2; for p < 0 the last two terms together are <= 0. And
+``p' - p = (<u, v> / N - p e) / (1 + e)``.
+
+- p >= 0, e >= 0: ``e (p' - p) <= Y_2 z^2``.
+- p >= 0, e = -f < 0: p - p' is at most ``p + Y_p``, and at most ``(Y_2 z - p f) / (1 - f)``, hence
+  at most f times the one plus 1 - f times the other, ``Y_2 z + Y_p f``. This gives
+  ``R <= (Y_2 + Y_p - p / 2) z^2 + p D / 2``. As 1 - f = N' / N >= 1 / N, the second bound alone
+  gives ``R <= N Y_2 z^2 + p D / 2``.
+- p < 0, e >= 0: ``R <= (Y_2 + |p|) z^2``.
+- p < 0, e < 0: likewise ``p - p' <= Y_2 z + Y_p f`` and ``p - p' <= N (Y_2 z + |p| f)``.
+
+Scores beyond +-1e15 count as +-1e15.
+
+Reference: Ravikumar, Tewari, Yang, On NDCG consistency of listwise ranking methods, AISTATS 2011,
+section 4, equation 4; q = log(m) + 2 is that of its experiments.
+"""
 
 from typing import Any, ClassVar
 
@@ -15,102 +87,129 @@ from gbrank.objectives.softmax import zero_step
 
 _LARGEST_SCORE = 1e15
 _TINY = 1e-300
-_NEAR_ONE = 1e-6
+# Below this the denominator of psi is rounding error, and psi within 0.2 % of its limit q - 1.
+_SMALLEST_GAP = 1e-6
 
 
 @kernel()
-def _powers(scores, q, floor, signed, powers):
-    """Write scores, limited, and ``|s|^q`` relative to the largest, at least ``floor``.
+def _powers(scores, q, floor, limited, powers):
+    """Write limited scores and the ratios ``(|s| / top)^q``; return log(top) and their sum.
 
-    Return that largest and the sum.
+    top is the largest ``|s|`` and at least ``floor``: no power overflows.
     """
     m = len(scores)
     top = floor
     for i in range(m):
         s = min(max(scores[i], -_LARGEST_SCORE), _LARGEST_SCORE)
-        signed[i] = s
+        limited[i] = s
         top = max(top, abs(s))
     log_top = log(top)
+    for i in range(m):  # one loop for both functions runs out of registers
+        powers[i] = log(abs(limited[i]))
     total = 0.0
-    for i in range(m):  # two loops: one that does both runs out of registers
-        powers[i] = log(abs(signed[i]))
     for i in range(m):
         powers[i] = exp(q * (powers[i] - log_top))
         total += powers[i]
-    return top, log_top, total
+    return log_top, total
 
 
 @kernel()
-def _qnorm_rows(signed, powers, target, q, inverse_norm, inverse_total, pull, push, flat, round_, grad, hess):
-    """Write ``g = pull a^(q-1) sign(s) - push u`` and ``h = flat + round psi(a)``, a = |s| / N."""
-    k = 0.5 * q
+def _write(limited, powers, target, q, norm, total, inward, outward, flat, bent, grad, hess):
+    """Write ``g = inward a^(q-1) sign(s) - outward u`` and ``h = flat + bent (psi(a) - 1)``."""
+    k, inverse_norm, inverse_total = 0.5 * q, 1.0 / norm, 1.0 / total
     for i in range(len(target)):
-        a = signed[i] * inverse_norm
-        y = a * a
+        a = limited[i] * inverse_norm
+        squared = a * a
         power = powers[i] * inverse_total  # |a|^q
-        omega = power / y if y > _TINY else 0.0  # |a|^(q-2)
-        gap = power + (k - 1.0) - k * y
-        rest = 1.0 - omega
-        excess = min(k * y * rest * rest / max(gap, _NEAR_ONE), q - 2.0)
-        excess = excess if gap > _NEAR_ONE else q - 2.0
-        grad[i] = np.float32(pull * omega * a - push * target[i])
-        hess[i] = np.float32(flat + round_ * excess)
+        omega = power / squared if squared > _TINY else 0.0
+        gap = power + (k - 1.0) - k * squared
+        excess = k * squared * (1.0 - omega) * (1.0 - omega) / max(gap, _SMALLEST_GAP)
+        excess = min(excess, q - 2.0) if gap > _SMALLEST_GAP else q - 2.0
+        grad[i] = np.float32(inward * omega * a - outward * target[i])
+        hess[i] = np.float32(flat + bent * excess)
 
 
 @kernel()
 def _penalized_block(first, last, bounds, scores, target, exponents, scratch, grad, hess):
     for query in range(first, last):
-        a, b = bounds[query], bounds[query + 1]
-        q = exponents[query]
+        start, stop = bounds[query], bounds[query + 1]
+        u, g, h = target[start:stop], grad[start:stop], hess[start:stop]
+        limited, powers, q = scratch[0], scratch[1], exponents[query]
         if q > 0.0:
-            signed, powers = scratch[0][: b - a], scratch[1][: b - a]
-            top, log_top, total = _powers(scores[a:b], q, _TINY, signed, powers)
-            total = max(total, 1.0)
-            norm = top * exp(log(total) / q)
-            _qnorm_rows(
-                signed, powers, target[a:b], q, 1.0 / norm, 1.0 / total,
-                2.0 * norm, 2.0, 2.0, 2.0, grad[a:b], hess[a:b],
-            )
+            log_top, total = _powers(scores[start:stop], q, _TINY, limited, powers)
+            total = max(total, 1.0)  # all scores are 0
+            norm = exp(log_top + log(total) / q)
+            _write(limited, powers, u, q, norm, total, 2.0 * norm, 2.0, 2.0, 2.0, g, h)
         else:
-            zero_step(grad[a:b], hess[a:b])
+            zero_step(g, h)
 
 
 @kernel()
 def _normalized_block(
-    first, last, bounds, scores, target, exponents, bends, penalty, scratch, grad, hess
+    first, last, bounds, scores, target, exponents, norms, dual_norms, penalty, scratch, grad, hess
 ):
     for query in range(first, last):
-        a, b = bounds[query], bounds[query + 1]
-        q = exponents[query]
+        start, stop = bounds[query], bounds[query + 1]
+        u, g, h = target[start:stop], grad[start:stop], hess[start:stop]
+        limited, powers, q = scratch[0], scratch[1], exponents[query]
         if q > 0.0:
-            signed, powers = scratch[0][: b - a], scratch[1][: b - a]
-            top, log_top, total = _powers(scores[a:b], q, 1.0, signed, powers)
+            log_top, total = _powers(scores[start:stop], q, 1.0, limited, powers)
             total += exp(-q * log_top)
-            norm = top * exp(log(total) / q)
-            inverse = 1.0 / norm
-            dot = 0.0
-            for i in range(b - a):
-                dot += signed[i] * target[a + i]
-            similarity = dot * inverse
-            _qnorm_rows(
-                signed, powers, target[a:b], q, inverse, 1.0 / total,
-                similarity * inverse + penalty * norm, inverse,
-                bends[query] * inverse * inverse + penalty,
-                max(similarity, 0.0) * inverse * inverse + penalty,
-                grad[a:b], hess[a:b],
-            )
+            norm = exp(log_top + log(total) / q)
+            similarity = 0.0
+            for i in range(len(u)):
+                similarity += limited[i] * u[i]
+            similarity /= norm
+            inward = similarity / norm + penalty * norm
+            turn = similarity if similarity >= 0.0 else -norm * similarity
+            bend = min(norms[query] + dual_norms[query], norm * norms[query] + turn)
+            flat = bend / (norm * norm) + penalty
+            bent = max(similarity, 0.0) / (norm * norm) + penalty
+            _write(limited, powers, u, q, norm, total, inward, 1.0 / norm, flat, bent, g, h)
         else:
-            zero_step(grad[a:b], hess[a:b])
-
-
-def _norm(x: FloatArray, q: float) -> float:
-    """Return ``|x|_q`` in plain NumPy, from ratios to the largest entry: powers may overflow."""
-    top = float(np.abs(x).max())
-    return top * float(np.sum((np.abs(x) / top) ** q)) ** (1.0 / q) if top > 0 else 0.0
+            zero_step(g, h)
 
 
 class QNorm(RelevanceObjective):
-    """TODO"""
+    """Losses ``|s|_q^2 - 2 <s, u>`` and ``- <s, u> / |s|_q``, ``u = G / Z``: NDCG consistent.
+
+    Least in expectation where the scores grow as ``E[u]^(p-1)``, p = q / (q - 1), whose order is
+    the best for expected NDCG. The first form is convex and sees the scale of scores; the second
+    does not, and takes ``N = (sum |s|^q + 1)^(1/q)`` for the norm and ``(scale_penalty / 2)
+    (N^2 - 1)`` on top. A query of one document or of equal gains has nothing to rank and is left
+    out.
+
+    Parameters
+    ----------
+    q : "auto" or float in [2, 1000], default="auto"
+        Exponent of the norm; "auto" is ``ln(m) + 2`` in a query of m documents.
+    form : {"penalized", "normalized"}, default="penalized"
+        The first or the second of the losses above.
+    norm_at : int >= 1, default=None
+        Cut-off of the best DCG that gains are divided by; ``None`` for none. A truncated one is
+        consistent no longer.
+    gain : "exp", "linear", table or callable, default="exp"
+        What a label is worth: see :func:`gbrank.gains.compute_gains`.
+    discount : "log", "power", "zipf", "exp" or callable, default="log"
+        What a rank is worth: see :func:`gbrank.gains.compute_discounts`.
+    scale_penalty : float in [0, 1], default=0.001
+        Keeps scores from growing without end in the normalized form; the other needs none.
+    n_jobs : int, default=None
+        Threads of a step; ``None`` follows LightGBM's ``num_threads`` where that is visible.
+
+    References
+    ----------
+    Ravikumar, Tewari, Yang, On NDCG consistency of listwise ranking methods, AISTATS 2011.
+
+    Examples
+    --------
+    >>> from gbrank import QNorm
+    >>> grad, hess = QNorm(q=4, norm_at=1).grad_hess([1, 0], [1.0, 1.0], group=[2])
+    >>> grad  # 2 |s| a^3 - 2 u, where |s| = 2^(1/4), a = 2^(-1/4) and u = (1, 0)
+    array([-0.58578646,  1.4142135 ], dtype=float32)
+    >>> hess  # 2 psi(a), for q = 4 2 (1 + 2 a^2)
+    array([4.828427, 4.828427], dtype=float32)
+    """
 
     scratch_rows: ClassVar[int] = 2
 
@@ -121,7 +220,7 @@ class QNorm(RelevanceObjective):
         norm_at: int | None = None,
         gain: GainSpec = "exp",
         discount: DiscountSpec = "log",
-        penalty: float = 1e-3,
+        scale_penalty: float = 1e-3,
         *,
         n_jobs: int | None = None,
     ) -> None:
@@ -130,7 +229,7 @@ class QNorm(RelevanceObjective):
         self.norm_at = norm_at
         self.gain = gain
         self.discount = discount
-        self.penalty = penalty
+        self.scale_penalty = scale_penalty
         self.n_jobs = n_jobs
         self.check_params()
 
@@ -140,23 +239,27 @@ class QNorm(RelevanceObjective):
         else:
             check_number("q", self.q, low=2.0, high=1000.0, also='"auto"')
         check_choice("form", self.form, ("penalized", "normalized"))
-        check_number("penalty", self.penalty, low=0.0, high=1.0)
+        check_number("scale_penalty", self.scale_penalty, low=0.0, high=1.0)
         super().check_params()
 
     def _exponents(self, sizes: IntArray) -> FloatArray:
         if isinstance(self.q, str):
-            return np.log(np.maximum(sizes, 1)) + 2.0
+            exponents: FloatArray = np.log(np.maximum(sizes, 1)) + 2.0
+            return exponents
         return np.full(len(sizes), float(self.q))
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         target, counts = self.relevance(labels, layout)
         exponents = self._exponents(layout.sizes)
-        bends = np.zeros(layout.n_queries)
-        for query in np.flatnonzero(counts):
-            u = target[layout.bounds[query]:layout.bounds[query+1]]
-            p = exponents[query] / (exponents[query] - 1.0)
-            bends[query] = np.sqrt(u @ u) + (u**p).sum() ** (1 / p)
-        return target, np.where(counts, exponents, 0.0), bends
+        dual = exponents / (exponents - 1.0)
+        norms, dual_norms = np.zeros(layout.n_queries), np.zeros(layout.n_queries)
+        filled = layout.sizes > 0
+        if filled.any():
+            starts = layout.bounds[:-1][filled]
+            norms[filled] = np.sqrt(np.add.reduceat(target**2, starts))
+            powers = target ** np.repeat(dual, layout.sizes)
+            dual_norms[filled] = np.add.reduceat(powers, starts) ** (1.0 / dual[filled])
+        return target, np.where(counts, exponents, 0.0), norms, dual_norms
 
     def step(
         self,
@@ -170,11 +273,24 @@ class QNorm(RelevanceObjective):
         grad: Float32Array,
         hess: Float32Array,
     ) -> None:
-        target, exponents, bends = prepared
+        target, exponents, norms, dual_norms = prepared
         if self.form == "penalized":
             _penalized_block(first, last, bounds, scores, target, exponents, scratch, grad, hess)
         else:
-            _normalized_block(first, last, bounds, scores, target, exponents, bends, float(self.penalty), scratch, grad, hess)
+            _normalized_block(
+                first,
+                last,
+                bounds,
+                scores,
+                target,
+                exponents,
+                norms,
+                dual_norms,
+                float(self.scale_penalty),
+                scratch,
+                grad,
+                hess,
+            )
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
@@ -182,9 +298,15 @@ class QNorm(RelevanceObjective):
         u = self.relevance_of_query(labels)
         if u is None:
             return 0.0
-        q = float(self._exponents(np.array([len(labels)]))[0])
+        q = float(np.log(len(labels)) + 2.0) if isinstance(self.q, str) else float(self.q)
         s = np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE)
         if self.form == "penalized":
-            return _norm(s, q) ** 2 - 2.0 * float(s @ u)
-        norm = _norm(np.append(s, 1.0), q)
-        return float(-(s @ u) / norm + 0.5 * self.penalty * (norm**2 - 1.0))
+            return _q_norm(s, q) ** 2 - 2.0 * float(s @ u)
+        norm = _q_norm(np.append(s, 1.0), q)
+        return -float(s @ u) / norm + 0.5 * self.scale_penalty * (norm**2 - 1.0)
+
+
+def _q_norm(x: FloatArray, q: float) -> float:
+    """Return ``|x|_q`` in plain NumPy, from ratios to the largest entry: powers may overflow."""
+    top = float(np.abs(x).max())
+    return top * float(np.sum((np.abs(x) / top) ** q)) ** (1.0 / q) if top > 0 else 0.0

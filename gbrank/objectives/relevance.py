@@ -96,8 +96,8 @@ def query_relevance(
     if norm is None:
         return gains
     if norm == "l2":
-        gains = gains / gains.max()
-        return gains / float(np.sqrt(gains @ gains))
+        relative: FloatArray = gains / gains.max()  # squares of gains may overflow
+        return relative / float(np.sqrt(relative @ relative))
     best_first = np.sort(gains)[::-1][:norm_at]
     best = float(best_first @ _discounts(len(best_first), discount))
     return gains / best if best > 0 else None

@@ -68,7 +68,8 @@ def minimize_all(
 def _diagonal(hess: FloatArray) -> FloatArray:
     """Return the inverse of the curvatures, as matrices; tiny ones count as larger."""
     floor = np.maximum(1e-3 * hess.max(axis=1, keepdims=True), 1e-30)
-    return np.einsum("ni,ij->nij", 1.0 / np.maximum(hess, floor), np.eye(hess.shape[1]))
+    matrices: FloatArray = (1.0 / np.maximum(hess, floor))[:, :, None] * np.eye(hess.shape[1])
+    return matrices
 
 
 def _update(inverse: FloatArray, step: FloatArray, change: FloatArray) -> FloatArray:

@@ -83,7 +83,8 @@ def bayes_scores(
     array([0.3216, 0.7533])
     """
     vectors, chances = check_distribution(label_vectors, probabilities)
-    return _expected_relevance(vectors[None], chances[None], gain, discount)[0]
+    scores: FloatArray = _expected_relevance(vectors[None], chances[None], gain, discount)[0]
+    return scores
 
 
 def minimizer(
@@ -115,7 +116,8 @@ def minimizer(
     array([10. ,  9.4])
     """
     vectors, chances = check_distribution(label_vectors, probabilities)
-    return _minimize(_with_loss(objective), vectors[None], chances[None], draws)[0]
+    scores: FloatArray = _minimize(_with_loss(objective), vectors[None], chances[None], draws)[0]
+    return scores
 
 
 def check_consistency(

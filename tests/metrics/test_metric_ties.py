@@ -14,11 +14,14 @@ def test_the_oracle_knows_every_metric():
 
 
 def _cases(seed, n_cases, n_levels=4):
-    """Yield labels, scores with ties, and a cut-off; at least two labels differ."""
+    """Yield labels, scores with ties, and a cut-off; at least two labels differ.
+
+    Every other case has labels that are no whole numbers, which take another way.
+    """
     rng = np.random.default_rng(seed)
     while n_cases:
         m = int(rng.integers(2, 7))
-        labels = rng.integers(0, 5, m).astype(float)
+        labels = rng.integers(0, 5, m) * (1.0 if n_cases % 2 else 0.75)
         if labels.min() == labels.max():
             continue
         n_cases -= 1
@@ -31,7 +34,7 @@ def test_every_tie_policy_agrees_with_enumeration(name, ties):
     definition, higher_is_better = METRICS[name]
     options = {"max_grade": 4} if name == "err" else {}
     cases = [
-        *_cases(seed=0, n_cases=25),
+        *_cases(seed=0, n_cases=30),
         *_cases(seed=1, n_cases=10, n_levels=1),  # constant models
     ]
     for labels, scores, k in cases:
@@ -60,33 +63,6 @@ def test_normalized_precision(ties):
         assert value == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("ties", POLICIES)
-@pytest.mark.parametrize("k", [1, 3, 5, 9, 40])
-@pytest.mark.parametrize("name", sorted(set(METRICS) - WITHOUT_CUTOFF))
-def test_selecting_the_best_k_equals_sorting_the_whole_list(name, k, ties):
-    """Short cut-offs take another way than long ones; the tied group at the cut-off is complete.
-
-    The ranks beyond k change nothing, so each list is judged again with every score below its
-    k-th best pushed further down, in an order that makes the longest cut-off look at all of them.
-    """
-    rng = np.random.default_rng(k)
-    for _ in range(20):
-        m = int(rng.integers(41, 70))
-        labels, scores = rng.integers(0, 4, m).astype(float), rng.integers(0, 30, m).astype(float)
-        options = {"max_grade": 4} if name == "err" else {}
-        short = get_metric(name, k=k, ties=ties, **options)(labels, scores, group=[m])
-        # pad with copies of the worst label far below, so that k is a quarter of no list
-        pad = 3
-        kept = np.argsort(-scores, kind="stable")
-        best = kept[: np.searchsorted(-scores[kept], -scores[kept[min(k, m) - 1]], side="right")]
-        rest = np.setdiff1d(np.arange(m), best)
-        low = scores.min() - 1.0 - np.arange(len(rest))
-        changed = scores.copy()
-        changed[rest] = low
-        full = get_metric(name, k=k, ties=ties, **options)(labels, changed, group=[m])
-        assert short == pytest.approx(full, abs=1e-12), pad
-
-
 def test_expected_reciprocal_rank_of_long_ties_against_random_orders():
     rng = np.random.default_rng(0)
     labels = rng.choice([0.0, 1.0, 3.0, 4.0], 60, p=[0.7, 0.2, 0.05, 0.05])
@@ -95,12 +71,22 @@ def test_expected_reciprocal_rank_of_long_ties_against_random_orders():
     assert exact == pytest.approx(np.mean(draws), abs=4 * np.std(draws) / np.sqrt(len(draws)))
 
 
-def test_long_ties_of_every_metric_stay_cheap_and_finite():
-    m = 20_000
-    labels = np.arange(m) % 5
-    for name in list_metrics():
-        value = get_metric(name)(labels, np.zeros(m), group=[m])
-        assert np.isfinite(value), name
+@pytest.mark.parametrize("name", list_metrics())
+@pytest.mark.parametrize("scale", [1.0, 0.75])
+def test_a_long_tie_equals_the_mean_over_random_orders(name, scale):
+    rng = np.random.default_rng(0)
+    m = 300
+    labels = scale * rng.choice([0.0, 1.0, 2.0, 4.0], m, p=[0.9, 0.06, 0.03, 0.01])
+    options = {} if name in WITHOUT_CUTOFF else {"k": 20}
+    if name == "err":
+        options["max_grade"] = 4
+    metric = get_metric(name, **options)
+    exact = metric(labels, np.zeros(m), group=[m])
+    n_draws = 2_000
+    scores = np.array([rng.permutation(m) for _ in range(n_draws)], dtype=float)
+    draws = metric(np.tile(labels, n_draws), scores.ravel(), group=[m] * n_draws, per_query=True)
+    error = np.std(draws) / np.sqrt(n_draws)
+    assert exact == pytest.approx(np.mean(draws), abs=5 * error + 1e-12)
 
 
 def test_a_gain_that_does_not_grow_with_the_label_has_its_own_worst_order():

@@ -1,0 +1,309 @@
+"""Whether a loss looks at the first k places only, and what happens if it does not.
+
+The truth about m documents is here an order y: ``y[0]`` is the best document, ``y[1]`` the next.
+Orders with the same first k documents form one top-k subgroup; only the subgroup matters to a user
+who sees k places. An objective is given an order as labels m, m - 1, ..., 1.
+
+- :func:`check_order_sensitivity` tests by enumeration of all orders whether a loss is top-k order
+  sensitive: what is required of the loss for consistency with the top-k 0-1 loss.
+- :func:`is_order_preserving` tests what is required of the distribution of orders.
+- :func:`topk_bayes_order` and :func:`topk_minimizer_order` give the best first k places, and those
+  that a loss ends up with: :func:`proposition_10` is a distribution on which they differ for losses
+  that look at the whole order.
+
+Reference: Xia, Liu, Li, Statistical consistency of top-k ranking, NIPS 2009.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbrank.layout import FloatArray, check_scores
+from gbrank.objectives import get_objective
+from gbrank.objectives.base import Objective
+from gbrank.objectives.params import check_seed, check_whole
+from gbrank.theory.consistency import minimizer
+
+Order = tuple[int, ...]
+
+_LARGEST_M = 6  # 720 orders, 15 pairs of documents
+_CLOSE = 1e-9  # losses, in float64
+_CLOSE_GRADIENTS = 1e-5  # in float32
+
+
+@dataclass(frozen=True)
+class OrderSensitivity:
+    """What :func:`check_order_sensitivity` found.
+
+    Attributes
+    ----------
+    sensitive : whether all conditions hold for all scores that were tried.
+    reason : the first condition that failed, in words; empty if none did.
+    scores : the scores at which it failed, or ``None``.
+    order : the order at which it failed, or ``None``.
+    documents : the two documents, or ``None``.
+    """
+
+    sensitive: bool
+    reason: str = ""
+    scores: FloatArray | None = None
+    order: Order | None = None
+    documents: tuple[int, int] | None = None
+
+
+def labels_of_order(order: Sequence[int]) -> FloatArray:
+    """Return labels m, m - 1, ..., 1 that put documents into an order, best first.
+
+    >>> from gbrank.theory.topk import labels_of_order
+    >>> labels_of_order([2, 0, 1])
+    array([2., 1., 3.])
+    """
+    m = len(order)
+    if sorted(order) != list(range(m)):
+        raise ValueError(f"an order must hold each of 0 to {m - 1} once, got {tuple(order)}")
+    labels = np.empty(m)
+    labels[list(order)] = np.arange(m, 0, -1)
+    return labels
+
+
+def check_order_sensitivity(
+    objective: str | Objective,
+    m: int,
+    k: int,
+    n_scores: int = 20,
+    *,
+    random_state: int = 0,
+) -> OrderSensitivity:
+    """Test top-k order sensitivity (Xia, Liu, Li 2009, definition 3) by enumeration.
+
+    For all documents i and j, all orders y with i before j, y' the same with i and j exchanged:
+
+    1. exchanging i and j in scores and order together leaves the loss as it is;
+    2. where ``s_i < s_j``: if y and y' differ in their first k places, the loss of y is at least
+       that of y', and larger for some y; if they do not, the losses are equal;
+    3. where ``s_i = s_j``: for some y that differs from y' in the first k places, the derivative of
+       the loss by ``s_i`` is larger for y' than for y.
+
+    The loss must also be >= 0. Scores are drawn at random, and for condition 3 ``s_j`` is set to
+    ``s_i``: a failure is proof, a success holds for the scores that were tried.
+
+    Parameters
+    ----------
+    objective : an objective with a loss, or the name of one.
+    m : number of documents, at most 6.
+    k : number of places that matter.
+    n_scores : number of score vectors.
+    random_state : seed of the scores.
+
+    Examples
+    --------
+    >>> from gbrank import ListMLE
+    >>> from gbrank.theory import check_order_sensitivity
+    >>> check_order_sensitivity(ListMLE(k=2), m=4, k=2).sensitive
+    True
+    >>> check_order_sensitivity(ListMLE(), m=4, k=2).reason
+    'orders with the same first k places have different losses'
+    """
+    objective = get_objective(objective)
+    check_whole("m", m, low=2)
+    if m > _LARGEST_M:
+        raise ValueError(f"m must be at most {_LARGEST_M}: all m! orders are tried, got {m}")
+    check_whole("k", k, low=1)
+    check_whole("n_scores", n_scores, low=1)
+    check_seed(random_state)
+    orders = list(permutations(range(m)))
+    for scores in np.random.default_rng(random_state).normal(size=(n_scores, m)):
+        losses = _losses(objective, orders, scores)
+        if min(losses.values()) < -_CLOSE:
+            worst = min(losses, key=losses.__getitem__)
+            return OrderSensitivity(False, "the loss is negative", scores, worst)
+        for i, j in permutations(range(m), 2):
+            failure = (
+                _check_symmetry(objective, orders, losses, scores, i, j)
+                or (scores[i] < scores[j] and _check_losses(orders, losses, scores, i, j, k))
+                or (i < j and _check_derivatives(objective, orders, scores, i, j, k))
+            )
+            if failure:
+                return failure
+    return OrderSensitivity(True)
+
+
+def _losses(objective: Objective, orders: list[Order], scores: FloatArray) -> dict[Order, float]:
+    labels = np.concatenate([labels_of_order(order) for order in orders])
+    group = [len(scores)] * len(orders)
+    values = objective.loss(labels, np.tile(scores, len(orders)), group)
+    return dict(zip(orders, values.tolist(), strict=True))
+
+
+def _exchange(order: Order, i: int, j: int) -> Order:
+    other = {i: j, j: i}
+    return tuple(other.get(document, document) for document in order)
+
+
+def _orders_with_first(orders: list[Order], i: int, j: int) -> list[Order]:
+    return [order for order in orders if order.index(i) < order.index(j)]
+
+
+def _check_symmetry(
+    objective: Objective,
+    orders: list[Order],
+    losses: dict[Order, float],
+    scores: FloatArray,
+    i: int,
+    j: int,
+) -> OrderSensitivity | None:
+    exchanged = scores.copy()
+    exchanged[[i, j]] = scores[[j, i]]
+    others = _losses(objective, orders, exchanged)
+    for order in orders:
+        if abs(losses[order] - others[_exchange(order, i, j)]) > _CLOSE:
+            return OrderSensitivity(
+                False, "exchanging two documents changes the loss", scores, order, (i, j)
+            )
+    return None
+
+
+def _check_losses(
+    orders: list[Order], losses: dict[Order, float], scores: FloatArray, i: int, j: int, k: int
+) -> OrderSensitivity | None:
+    some_larger = False
+    for order in _orders_with_first(orders, i, j):
+        right = _exchange(order, i, j)  # j, which has the larger score, comes first
+        difference = losses[order] - losses[right]
+        if order[:k] == right[:k]:
+            if abs(difference) > _CLOSE:
+                reason = "orders with the same first k places have different losses"
+                return OrderSensitivity(False, reason, scores, order, (i, j))
+        elif difference < -_CLOSE:
+            reason = "the order that contradicts the scores has the smaller loss"
+            return OrderSensitivity(False, reason, scores, order, (i, j))
+        some_larger = some_larger or difference > _CLOSE
+    if not some_larger:
+        reason = "no order that contradicts the scores has a larger loss"
+        return OrderSensitivity(False, reason, scores, None, (i, j))
+    return None
+
+
+def _check_derivatives(
+    objective: Objective, orders: list[Order], scores: FloatArray, i: int, j: int, k: int
+) -> OrderSensitivity | None:
+    tied = scores.copy()
+    tied[j] = tied[i]
+    labels = np.concatenate([labels_of_order(order) for order in orders])
+    grad, _ = objective.plain_gradient().grad_hess(
+        labels, np.tile(tied, len(orders)), [len(tied)] * len(orders)
+    )
+    by_order = dict(zip(orders, grad.reshape(len(orders), -1)[:, i].tolist(), strict=True))
+    for order in _orders_with_first(orders, i, j):
+        other = _exchange(order, i, j)
+        if order[:k] != other[:k] and by_order[other] > by_order[order] + _CLOSE_GRADIENTS:
+            return None
+    reason = "no derivative tells apart two documents with equal scores"
+    return OrderSensitivity(False, reason, tied, None, (i, j))
+
+
+def is_order_preserving(
+    orders: Sequence[Sequence[int]], probabilities: ArrayLike, i: int, j: int, k: int
+) -> bool:
+    """Say whether a distribution of orders prefers document i to j in the first k places.
+
+    That is (definition 2): for every order y with i before j, y' the same with i and j exchanged,
+    the subgroup of y is more probable than that of y', unless they are one.
+
+    Parameters
+    ----------
+    orders, probabilities : orders of m documents, best first, and their probabilities.
+    i, j : two documents.
+    k : number of places that matter.
+
+    Examples
+    --------
+    >>> from gbrank.theory import is_order_preserving, proposition_10
+    >>> [is_order_preserving(*proposition_10(), 0, 1, k) for k in (1, 2)]
+    [True, False]
+    """
+    chances = _subgroups(orders, probabilities, k)
+    m = len(orders[0])
+    for order in _orders_with_first(list(permutations(range(m))), i, j):
+        right, wrong = order[:k], _exchange(order, i, j)[:k]
+        if right != wrong and not chances.get(right, 0.0) > chances.get(wrong, 0.0):
+            return False
+    return True
+
+
+def topk_bayes_order(
+    orders: Sequence[Sequence[int]], probabilities: ArrayLike, k: int
+) -> list[Order]:
+    """Return the most probable first k places: all of them, if several are equally probable.
+
+    >>> from gbrank.theory import proposition_10, topk_bayes_order
+    >>> topk_bayes_order(*proposition_10(), k=1)
+    [(0,)]
+    """
+    chances = _subgroups(orders, probabilities, k)
+    best = max(chances.values())
+    return sorted(first for first, chance in chances.items() if chance >= best - 1e-12)
+
+
+def topk_minimizer_order(
+    objective: str | Objective,
+    orders: Sequence[Sequence[int]],
+    probabilities: ArrayLike,
+    k: int,
+) -> Order:
+    """Return the first k places by the scores that minimise the expected loss of an objective.
+
+    >>> from gbrank import ListMLE
+    >>> from gbrank.theory import proposition_10, topk_minimizer_order
+    >>> topk_minimizer_order(ListMLE(), *proposition_10(), k=1)
+    (1,)
+    >>> topk_minimizer_order(ListMLE(k=1), *proposition_10(), k=1)
+    (0,)
+    """
+    check_whole("k", k, low=1)
+    scores = minimizer(objective, [labels_of_order(order) for order in orders], probabilities)
+    return tuple(np.argsort(-scores, kind="stable")[:k].tolist())
+
+
+def proposition_10(p1: float = 0.4) -> tuple[list[Order], FloatArray]:
+    """Return orders of three documents, and probabilities, that mislead losses of the whole order.
+
+    Document 0 is the most probable best one. The order (2, 1, 0), which puts it last, is about as
+    probable as (0, 1, 2) and (1, 0, 2): a loss that also looks behind the first place learns from
+    it that document 1 is better than 0.
+
+    Parameters
+    ----------
+    p1 : probability of (0, 1, 2), in (1/3, 1); the other two share the rest.
+
+    Examples
+    --------
+    >>> from gbrank.theory import proposition_10
+    >>> orders, probabilities = proposition_10()
+    >>> orders, probabilities.round(3)
+    ([(0, 1, 2), (1, 0, 2), (2, 1, 0)], array([0.4, 0.3, 0.3]))
+    """
+    if not 1.0 / 3.0 < p1 < 1.0:
+        raise ValueError(f"p1 must be a number in (1/3, 1), got {p1!r}")
+    p2 = (1.0 - p1) / 2.0
+    return [(0, 1, 2), (1, 0, 2), (2, 1, 0)], np.array([p1, p2, p2])
+
+
+def _subgroups(
+    orders: Sequence[Sequence[int]], probabilities: ArrayLike, k: int
+) -> dict[Order, float]:
+    check_whole("k", k, low=1)
+    chances = check_scores(probabilities)
+    if len(chances) != len(orders) or len(orders) == 0:
+        raise ValueError(
+            f"probabilities must have one entry per order: got {len(chances)} for {len(orders)}"
+        )
+    totals: dict[Order, float] = {}
+    for order, chance in zip(orders, chances.tolist(), strict=True):
+        labels_of_order(order)  # refuses what is no order
+        first = tuple(order[:k])
+        totals[first] = totals.get(first, 0.0) + chance
+    return totals
