@@ -318,7 +318,7 @@ def _as_dataset(
     extra = [name for name, value in given.items() if value is not None]
     if extra:
         raise ValueError(f"a Dataset carries its own labels, queries and weights: {extra} given")
-    if X.get_group() is None:
+    if X.construct().get_group() is None:
         raise ValueError("the Dataset has no queries: give it group=")
     return X
 

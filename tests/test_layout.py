@@ -18,7 +18,7 @@ from gbrank.layout import (
     check_weights,
 )
 
-unhurried = settings(max_examples=60, deadline=None)
+unhurried = settings(max_examples=30, deadline=None)
 
 
 def rows_by_query(ids):

@@ -1,0 +1,429 @@
+"""When can NDCG tell rankers apart? Figures 1 to 4 of Wang et al. (2013) on synthetic queries.
+
+    python benchmarks/distinguishability.py        # about half a minute; -h lists what may be changed
+
+Forty queries of 5,000 documents with labels 2, 1, 0; of each query the first n documents are
+ranked, n growing. Three rankers: a good and a fair one, trained on other queries (all features,
+and the first two only), and a random one. Four measures: NDCG with the logarithmic discount, with
+rank^-1/2, with 2^-rank, and with the logarithmic one cut off at n/5.
+
+Three in ten labels are replaced by random ones. Without that the best documents of a long list
+would be relevant for certain, which theorem 10 excludes (every label must have some probability for
+every document), and even 2^-rank would tell a good ranker from a bad one.
+
+Reference: Wang, Wang, Li, He, Chen, Liu, A theoretical analysis of NDCG ranking measures, COLT 2013.
+"""
+
+import argparse
+import json
+import time
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from common.provenance import provenance
+
+from gbrank import Ranker
+from gbrank.data import make_ranking
+from gbrank.metrics import evaluate, get_metric
+from gbrank.simulate import perturb_labels
+from gbrank.theory import RelevanceProfile, distinguish, ndcg_limit, pseudo_expectation
+
+SHARES = (0.7, 0.2, 0.1)
+REPLACED = 0.3
+POPULATION: dict[str, Any] = {"grades": SHARES, "query_effect": 0.0}
+FAIR_FEATURES = 2
+LEVEL = 0.95
+PAIRS = list(combinations(["good", "fair", "random"], 2))
+COLORS = {"good": "#1f5fa8", "fair": "#d98c1f", "random": "#777777"}
+PAIR_COLORS = dict(zip(PAIRS, ["#5b9bd5", "#1a1a1a", "#d98c1f"], strict=True))
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One figure: a measure, and what the paper says about it."""
+
+    name: str
+    title: str
+    discount: str
+    k: float | None
+
+    @property
+    def metric(self) -> Any:
+        return get_metric("ndcg", discount=self.discount, k=self.k)
+
+
+MEASURES = [
+    Measure("log", "Figure 1: standard NDCG, D(r) = 1 / log(1 + r)", "log", None),
+    Measure("power", "Figure 2: NDCG with a feasible discount, D(r) = r^(-1/2)", "power", None),
+    Measure("exp", "Figure 3: NDCG with too fast a decay, D(r) = 2^(-r)", "exp", None),
+    Measure("cutoff", "Figure 4: NDCG@k, k = n/5, D(r) = 1 / log(1 + r)", "log", 0.2),
+]
+
+
+class Task:
+    """Documents in the order in which they came, and their scores by three rankers."""
+
+    def __init__(self, n_queries: int, length: int, models: dict[str, Any], seed: int) -> None:
+        X, y, qid = make_ranking(n_queries, list_length=length, random_state=seed, **POPULATION)
+        self.labels = perturb_labels(y, qid, REPLACED, SHARES, random_state=seed)
+        self.group = np.full(n_queries, length)
+        self.scores = {name: predict(X) for name, predict in models.items()}
+        rng = np.random.default_rng(seed)
+        self.scores["random"] = rng.uniform(-1, 1, len(y))
+
+    def first(self, values: np.ndarray, n: int) -> np.ndarray:
+        """Return the values of the first n documents of each query."""
+        return values.reshape(len(self.group), -1)[:, :n].ravel()
+
+
+def train_models(seed: int) -> dict[str, Any]:
+    """Return functions from features to scores: a good and a fair ranker."""
+    X, y, qid = make_ranking(500, list_length=100, random_state=seed, **POPULATION)
+    labels = perturb_labels(y, qid, REPLACED, SHARES, random_state=seed)
+    trees = {"n_estimators": 100, "learning_rate": 0.05, "random_state": seed}
+    good = Ranker("xendcg", **trees).fit(X, labels, qid=qid)
+    fair = Ranker("xendcg", **trees).fit(X[:, :FAIR_FEATURES], labels, qid=qid)
+    return {
+        "good": good.predict,
+        "fair": lambda features: fair.predict(features[:, :FAIR_FEATURES]),
+    }
+
+
+def values_by_size(task: Task, sizes: np.ndarray) -> dict[str, np.ndarray]:
+    """Return for each measure its values for (ranker, query, size)."""
+    values = {measure.name: [] for measure in MEASURES}
+    metrics = {measure.name: measure.metric for measure in MEASURES}
+    for n in sizes:
+        table = evaluate(
+            task.first(task.labels, n),
+            {name: task.first(scores, n) for name, scores in task.scores.items()},
+            group=np.full(len(task.group), n),
+            metrics=metrics,
+            per_query=True,
+        )
+        for name in values:
+            values[name].append(table[name])
+    return {name: np.stack(found, axis=-1) for name, found in values.items()}
+
+
+def study(options: argparse.Namespace) -> dict[str, Any]:
+    """Return everything that the figures and the text show."""
+    models = train_models(options.seed)
+    task = Task(options.queries, options.documents, models, options.seed + 1)
+    sizes = np.unique(np.linspace(50, options.documents, 100).astype(int))
+    values = values_by_size(task, sizes)
+    verdicts = {
+        pair: distinguish(
+            task.scores[pair[0]],
+            task.scores[pair[1]],
+            task.labels,
+            {measure.name: measure.metric for measure in MEASURES},
+            sizes,
+            group=task.group,
+            n_orders=0,
+            level=LEVEL,
+        )
+        for pair in PAIRS
+    }
+    # Profiles from other documents, ten times as many
+    other = Task(10 * options.queries, options.documents, models, options.seed + 2)
+    profiles = {
+        name: RelevanceProfile.from_scores(other.labels, scores, group=other.group, n_bins=100)
+        for name, scores in other.scores.items()
+    }
+    found: dict[str, Any] = {"sizes": sizes.tolist(), "measures": {}}
+    for measure in MEASURES:
+        name = measure.name
+        rankers = {}
+        for at, ranker in enumerate(task.scores):
+            of_ranker = values[name][at]
+            rankers[ranker] = {
+                "mean": of_ranker.mean(axis=0).tolist(),
+                "low": np.quantile(of_ranker, 0.1, axis=0).tolist(),
+                "high": np.quantile(of_ranker, 0.9, axis=0).tolist(),
+                "std": of_ranker.std(axis=0).tolist(),
+                "first query": of_ranker[0].tolist(),
+            }
+            if measure.discount != "exp":
+                spec: dict[str, Any] = {"discount": measure.discount, "k": measure.k}
+                rankers[ranker]["limit"] = ndcg_limit(profiles[ranker], **spec)
+                rankers[ranker]["expected"] = [
+                    pseudo_expectation(profiles[ranker], int(n), **spec) for n in sizes
+                ]
+        pairs = {}
+        for pair in PAIRS:
+            verdict = verdicts[pair][name]
+            pairs[" > ".join(pair)] = {
+                "first is ahead": verdict.a_better.tolist(),
+                "stays ahead": verdict.consistent.tolist() if verdict.winner == "a" else None,
+                "from size": verdict.from_size if verdict.winner == "a" else None,
+            }
+        found["measures"][name] = {"rankers": rankers, "pairs": pairs}
+    return found
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of the paper, whether it holds here, and the numbers that say so."""
+
+    figure: int
+    text: str
+    holds: bool
+    numbers: str
+
+
+def check_claims(found: dict[str, Any]) -> list[Claim]:
+    sizes = np.array(found["sizes"])
+    tenth = int(np.argmin(np.abs(sizes - sizes[-1] / 10)))
+    claims = []
+
+    def means(name: str, at: int) -> dict[str, float]:
+        rankers = found["measures"][name]["rankers"]
+        return {ranker: rankers[ranker]["mean"][at] for ranker in rankers}
+
+    def told_apart(name: str) -> tuple[bool, str]:
+        pairs = found["measures"][name]["pairs"]
+        numbers = "; ".join(
+            f"{pair}: " + (f"from n = {entry['from size']}" if entry["from size"] else "never")
+            for pair, entry in pairs.items()
+        )
+        return all(entry["from size"] for entry in pairs.values()), numbers
+
+    def distances(name: str) -> tuple[float, str]:
+        rankers = found["measures"][name]["rankers"]
+        last = means(name, -1)
+        apart = {ranker: abs(last[ranker] - rankers[ranker]["limit"]) for ranker in rankers}
+        return max(apart.values()), "; ".join(
+            f"{ranker} {last[ranker]:.3f}, limit {rankers[ranker]['limit']:.3f}"
+            for ranker in rankers
+        )
+
+    early, late = means("log", tenth), means("log", -1)
+    log_n = np.log(sizes[[tenth, -1]])
+    scaled = {
+        ranker: ((1 - early[ranker]) * log_n[0], (1 - late[ranker]) * log_n[1]) for ranker in early
+    }
+    claims.append(
+        Claim(
+            1,
+            "All three rankers near the same limit, 1 (theorem 4), no faster than 1 / log n: "
+            "(1 - NDCG) log n stays bounded",
+            all(late[r] > early[r] and scaled[r][1] <= scaled[r][0] for r in late),
+            "; ".join(
+                f"{r}: {early[r]:.3f} at n = {sizes[tenth]}, {late[r]:.3f} at n = {sizes[-1]}, "
+                f"times log n {scaled[r][0]:.2f}, {scaled[r][1]:.2f}"
+                for r in late
+            ),
+        )
+    )
+    claims.append(Claim(1, "and are told apart all the same (theorem 6)", *told_apart("log")))
+    furthest, numbers = distances("power")
+    claims.append(Claim(2, "The limits differ (theorem 14)", furthest < 0.02, numbers))
+    claims.append(Claim(2, "and the rankers are told apart (theorem 8)", *told_apart("power")))
+    spread = {
+        name: {
+            ranker: (entry["std"][tenth], entry["std"][-1])
+            for ranker, entry in found["measures"][name]["rankers"].items()
+        }
+        for name in ("log", "exp")
+    }
+    claims.append(
+        Claim(
+            3,
+            "NDCG does not converge (theorem 10): the spread over queries does not shrink",
+            all(late > 0.8 * early for early, late in spread["exp"].values()),
+            "; ".join(
+                f"{ranker}: standard deviation {early:.3f} at n = {sizes[tenth]}, {late:.3f} at "
+                f"n = {sizes[-1]} (log discount: {spread['log'][ranker][0]:.4f}, "
+                f"{spread['log'][ranker][1]:.4f})"
+                for ranker, (early, late) in spread["exp"].items()
+            ),
+        )
+    )
+    apart, numbers = told_apart("exp")
+    ahead = "; ".join(
+        f"{pair} in {entry['first is ahead'][-1]:.0%} of queries at n = {sizes[-1]}"
+        for pair, entry in found["measures"]["exp"]["pairs"].items()
+    )
+    claims.append(
+        Claim(
+            3, "and does not tell the rankers apart (theorem 10)", not apart, f"{numbers}; {ahead}"
+        )
+    )
+    furthest, numbers = distances("cutoff")
+    claims.append(
+        Claim(4, "Unlike in figure 1, the limits differ (theorem 16)", furthest < 0.02, numbers)
+    )
+    claims.append(
+        Claim(
+            4,
+            "and the rankers are told apart (said of k = cn after theorem 13)",
+            *told_apart("cutoff"),
+        )
+    )
+    return claims
+
+
+def draw(measure: Measure, found: dict[str, Any], path: Path, n_queries: int) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    sizes = np.array(found["sizes"])
+    entry = found["measures"][measure.name]
+    figure, (left, right) = pyplot.subplots(
+        1, 2, figsize=(11, 4.4), width_ratios=(1.6, 1), layout="constrained"
+    )
+    figure.suptitle(measure.title, fontsize=12)
+    for ranker, curve in entry["rankers"].items():
+        color = COLORS[ranker]
+        left.fill_between(sizes, curve["low"], curve["high"], color=color, alpha=0.15, linewidth=0)
+        left.plot(sizes, curve["mean"], color=color, label=f"{ranker} ranker", linewidth=1.8)
+        if "limit" in curve:
+            left.plot(sizes, curve["expected"], color="black", linestyle=":", linewidth=1.1)
+            left.plot(
+                [sizes[-1], sizes[-1] * 1.04],
+                [curve["limit"]] * 2,
+                color=color,
+                linewidth=3,
+                clip_on=False,
+                solid_capstyle="butt",
+            )
+        else:
+            left.plot(sizes, curve["first query"], color=color, linewidth=0.6, alpha=0.8)
+    left.set_xlim(0, sizes[-1] * 1.04)
+    left.set_xlabel("number of documents n")
+    left.set_ylabel("NDCG")
+    handles, labels = left.get_legend_handles_labels()
+    handles.append(pyplot.Rectangle((0, 0), 1, 1, color="#777777", alpha=0.25, linewidth=0))
+    labels.append("middle 80% of queries")
+    if measure.discount == "exp":
+        handles.append(pyplot.Line2D([], [], color="#777777", linewidth=0.6))
+        labels.append("one query")
+        left.set_ylim(0, 1)
+    else:
+        handles.append(pyplot.Line2D([], [], color="black", linestyle=":", linewidth=1.1))
+        labels.append("pseudo-expectation")
+        handles.append(pyplot.Line2D([], [], color="#777777", linewidth=3))
+        labels.append("limit, n to infinity")
+    legend = {"fontsize": 8, "frameon": False, "ncols": 2}
+    left.legend(handles, labels, **legend, loc="lower right" if measure.name == "log" else "best")
+    if measure.name == "log":
+        left.set_ylim(0.55, 1.01)
+        enlarge(left, sizes, entry)
+
+    for pair in PAIRS:
+        stays = entry["pairs"][" > ".join(pair)]["stays ahead"]
+        if stays is not None:
+            label = f"{pair[0]} ahead of {pair[1]}"
+            right.plot(sizes, stays, color=PAIR_COLORS[pair], label=label, linewidth=1.8)
+    right.axhline(LEVEL, color="black", linestyle=":", linewidth=1)
+    right.set_ylim(0, 1.03)
+    right.set_xlim(0, sizes[-1])
+    right.set_xlabel("number of documents n")
+    right.set_title(f"share of {n_queries} queries in order from n on", fontsize=10)
+    right.legend(fontsize=8, frameon=False, loc="lower right")
+    for axes in (left, right):
+        axes.grid(alpha=0.25)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=130)
+    pyplot.close(figure)
+
+
+def enlarge(axes: Any, sizes: np.ndarray, entry: dict[str, Any]) -> None:
+    """Show the last fifth of figure 1 stretched, as the paper does."""
+    last = sizes >= 0.8 * sizes[-1]
+    inset = axes.inset_axes((0.09, 0.12, 0.36, 0.36))
+    for ranker, curve in entry["rankers"].items():
+        inset.plot(sizes[last], np.array(curve["mean"])[last], color=COLORS[ranker])
+    inset.tick_params(labelsize=7)
+    inset.set_title("enlarged", fontsize=8)
+    inset.grid(alpha=0.25)
+    axes.indicate_inset_zoom(inset, edgecolor="#999999")
+
+
+def report(claims: list[Claim], options: argparse.Namespace, origin: dict[str, str]) -> str:
+    lines = [
+        "# When NDCG can tell rankers apart",
+        "",
+        "Figures 1 to 4 of Wang, Wang, Li, He, Chen and Liu, *A theoretical analysis of NDCG "
+        "ranking measures* (2013), on synthetic data.",
+        "",
+        f"Data: `gbrank.data.make_ranking`, {options.queries} queries of {options.documents} "
+        f"documents, {REPLACED:.0%} of labels replaced at random (`perturb_labels`), label shares "
+        f"{', '.join(f'{share:g}' for share in SHARES)}; of each query the first n documents are "
+        "ranked. The paper used the click log of a search engine, RankSVM, ListNet and a random "
+        f"function. Here: `Ranker('xendcg')` trained on 500 other queries with all 20 features "
+        f"(good) and with {FAIR_FEATURES} of them (fair), and random numbers. Profiles, and with "
+        f"them limits and pseudo-expectations, come from {10 * options.queries} further queries. "
+        f"Seed {options.seed}.",
+        "",
+        "| figure | claim | holds | numbers |",
+        "| --- | --- | --- | --- |",
+        *(
+            f"| {claim.figure} | {claim.text} | {'yes' if claim.holds else '**no**'} "
+            f"| {claim.numbers} |"
+            for claim in claims
+        ),
+        "",
+        f'"From n" is where the better ranker is ahead, at this and all larger n, in '
+        f"{LEVEL:.0%} of queries (definition 5). Solid lines are means over queries.",
+        "",
+        *(f"![{measure.title}](figure_{at}.png)\n" for at, measure in enumerate(MEASURES, 1)),
+        "Made by `"
+        + origin["command"]
+        + "` with "
+        + ", ".join(
+            f"{key} {origin[key]}" for key in ("gbrank", "lightgbm", "numba", "numpy", "python")
+        )
+        + ".",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    default = Path(__file__).parent / "results" / "distinguishability"
+    parser.add_argument("--out", type=Path, default=default, help="folder for the results")
+    parser.add_argument("--queries", type=int, default=40)
+    parser.add_argument("--documents", type=int, default=5000, help="documents of a query")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    if options.queries < 2 or options.documents < 100 or options.seed < 0:
+        parser.error("needs at least 2 queries, 100 documents and a seed >= 0")
+    return options
+
+
+def main(arguments: list[str] | None = None) -> None:
+    options = parse_arguments(arguments)
+    options.out.mkdir(parents=True, exist_ok=True)
+    started = time.perf_counter()
+    found = study(options)
+    claims = check_claims(found)
+    origin = provenance()
+    for at, measure in enumerate(MEASURES, 1):
+        draw(measure, found, options.out / f"figure_{at}.png", options.queries)
+    text = report(claims, options, origin)
+    (options.out / "README.md").write_text(text, encoding="utf-8")
+    record = {
+        "provenance": origin,
+        "seed": options.seed,
+        "queries": options.queries,
+        "documents": options.documents,
+        "claims": [vars(claim) for claim in claims],
+        **found,
+    }
+    rounded = json.loads(json.dumps(record), parse_float=lambda text: round(float(text), 5))
+    (options.out / "results.json").write_text(json.dumps(rounded) + "\n", encoding="utf-8")
+    print(text)
+    print(f"{time.perf_counter() - started:.0f} s; results in {options.out}")
+
+
+if __name__ == "__main__":
+    main()
