@@ -39,8 +39,8 @@ format: $(VENV)/.installed-lint
 	$(RUN) -m ruff check --fix $(SOURCES)
 	$(RUN) -m ruff format $(SOURCES)
 
-bench: $(VENV)/.installed-plot
-	NUMBA_CACHE_DIR=$(CACHE) $(RUN) benchmarks/speed.py
+bench: $(VENV)/.installed-bench
+	NUMBA_CACHE_DIR=$(CACHE) $(RUN) benchmarks/speed.py --json benchmarks/results/speed.json
 
 clean:
 	rm -rf $(VENV) build dist demo *.egg-info .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache

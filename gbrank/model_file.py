@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import lightgbm as lgb
-import numpy as np
 
 from gbrank._atomic import write_atomically
 from gbrank._saved_values import decode, encode
@@ -108,7 +107,6 @@ def read_model(path: str | os.PathLike[str]) -> tuple[lgb.Booster, dict[str, Any
 
 def _portable_text(booster: lgb.Booster, num_iteration: int | None) -> tuple[str, str, str]:
     """Return the text up to the parameters, the parameters, and the rest."""
-    _refuse_categories_that_change(booster.pandas_categorical)
     text = booster.model_to_string(num_iteration=num_iteration)
     top, names, below = text.partition("\nfeature_names=")
     trees, opening, parameters_on = below.partition("\nparameters:\n")
@@ -119,19 +117,6 @@ def _portable_text(booster: lgb.Booster, num_iteration: int | None) -> tuple[str
     parameters = re.sub(r"\[gbrank: .*\n", "", parameters)  # of the file it was loaded from
     parameters = re.sub(r"\[objective: .*\]", "[objective: lambdarank]", parameters, count=1)
     return f"{top}{names}{trees}{opening}", parameters, f"{closing}{rest}"
-
-
-def _refuse_categories_that_change(categories: list[list[Any]] | None) -> None:
-    """LightGBM keeps pandas categories as JSON, where dates fail and tuples become lists."""
-    for position, column in enumerate(categories or []):
-        wrong = [value for value in column if not isinstance(value, str | bool | int | float)]
-        wrong = [value for value in wrong if not isinstance(value, np.bool_ | np.number)]
-        if wrong:
-            raise ValueError(
-                "a model file holds categories that are text, numbers or booleans, but categorical "
-                f"feature {position} (counting only those) has {wrong[0]!r}, of type "
-                f"{type(wrong[0]).__name__}: turn its categories into text before fit"
-            )
 
 
 def _stamped(metadata: dict[str, Any]) -> dict[str, Any]:

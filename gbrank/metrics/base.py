@@ -111,6 +111,7 @@ class Metric(ABC):
         self.ties = _check_ties(chosen.pop("ties"))
         self.options = chosen
         self.convention = convention
+        resolve_n_jobs(n_jobs)  # refuses what is no number of threads
         self.n_jobs = n_jobs
 
     @property

@@ -123,7 +123,7 @@ def evaluate(
     good   1.0000  1.0000  1.0000
     bad    0.3311  0.7083  0.7500
     """
-    chosen = _choose(metrics, empty=empty, ties=ties, convention=convention)
+    chosen = _choose(metrics, empty=empty, ties=ties, convention=convention, n_jobs=n_jobs)
     layout = layout_of(labels, qid, group)
     signed = all(metric.signed_labels for metric in chosen.values())
     checked_labels = check_labels(labels, layout, signed=signed)

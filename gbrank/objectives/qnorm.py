@@ -13,18 +13,24 @@ turn the minimiser.
 
 With ``a_i = |s_i| / |s|_q`` and the sign of s_i, the gradient of the first form is
 ``2 |s|_q a_i^(q-1) sign - 2 u_i``. Its exact curvature is no good for boosting, being 0 at s_i = 0.
-The one used is::
+The one used is, with k = q / 2::
 
-    h_i = 2 psi(a_i),    psi(a) = 1 + k a^2 (1 - a^(q-2))^2 / (a^q - 1 - k (a^2 - 1)),   k = q / 2
+    h_i = max(psi(a_i), 2 (q-1) a_i^(q-2))
+    psi(a) = 1 + k a^2 (1 - a^(q-2))^2 / (a^q - 1 - k (a^2 - 1))
 
-which goes from 2 for documents that are small in their list to the exact 2 (q - 1) for one that
-stands alone, and makes the quadratic model an upper bound of the loss for every step v::
+It goes from 1 for documents that are small in their list to the exact 2 (q - 1) for one that stands
+alone. Its second part bounds the Hessian at s, the first all that may come: for every step v,
+however large ::
 
     |s + v|_q^2  <=  |s|_q^2 + <gradient, v> + sum_i psi(a_i) v_i^2                      (1)
 
-so that no tree overshoots. Proof. In units of |s|_q, with r = q / (q - 2), ``|x|_q^2`` is the
-largest ``sum w_i x_i^2`` over weights w >= 0 with ``sum w^r <= 1``; at x = s these are
-``omega = a^(q-2)``. With w those of s + v, the difference of the sides of (1) is
+A tree's leaf moves its documents by ``v = -sum g / sum h``, so that over all queries ``<g, v>``
+sums to minus the sum of ``h v^2``: at a learning rate eta the loss falls by at least
+``eta (1 - eta) sum h v^2``, whatever the tree.
+
+Proof of (1). In units of |s|_q, with r = q / (q - 2), ``|x|_q^2`` is the largest ``sum w_i x_i^2``
+over weights w >= 0 with ``sum w^r <= 1``; at x = s these are ``omega = a^(q-2)``. With w those of
+s + v, the difference of the sides of (1) is
 ``sum w (s + v)^2 - 1 - 2 sum omega s v - sum psi v^2``, and the v that is worst for given w leaves
 to be shown ::
 
@@ -40,23 +46,24 @@ phi increases: ``phi' >= 0`` says ``(x^r - 1)^2 >= r^2 (x - 1)^2 x^(r-1)``, whic
 ``sinh(r t) / sinh(t) >= r``. So x = 1 / omega is the worst, and that is psi.
 
 Second form: gradient ``-u / N + (p / N + penalty N) a^(q-1) sign`` with p = <s, u> / N the
-similarity, and now a = |s| / N. With Y_2 and Y_p the 2-norm and the dual norm of u, the curvature
-used is::
+similarity, and now a = |s| / N. With Y_2 and Y_p the 2-norm and the dual norm of u, and H_i the
+curvature of the first form, the one used is::
 
-    h_i = [min(Y_2 + Y_p, N Y_2 + P) + max(p, 0) (psi(a_i) - 1)] / N^2 + penalty psi(a_i)
-    P = p if p >= 0, else -N p
+    h_i = [min(Y_2 + Y_p, N Y_2 + P) + max(p, 0) (H_i - 1) / 2] / N^2 + penalty H_i / 2
+    P = p / 2 if p >= 0, else -N p
 
 for which, for every step v::
 
     loss(s + v)  <=  loss(s) + <g, v> + sum_i h_i v_i^2                                  (2)
 
-As in :mod:`gbrank.objectives.cosine` it follows that at a learning rate eta the loss falls by at
-least ``eta (1 - eta) sum h v^2``, whatever the tree, and that ``(penalty / 2) (N^2 - 1)``, summed
-over queries, never exceeds the sum of their Y_p. Proof. The penalty obeys (1). For the rest let N'
-and p' be what N and p become, e = N' / N - 1 and z = |v|_2 / N, so that |e| <= z. The change of the
-loss less ``<g, v>`` is ``R = e (p' - p) - p e^2 / 2 + p D / 2`` with D the remainder that (1)
-bounds, over N^2; for p < 0 the last two terms together are <= 0. And
-``p' - p = (<u, v> / N - p e) / (1 + e)``.
+so that again the loss falls by at least ``eta (1 - eta) sum h v^2``, whatever the tree. The penalty
+then bounds the scores for good, however long training goes on: ``(penalty / 2) (N^2 - 1)``, summed
+over queries, cannot exceed the sum of their Y_p.
+
+Proof of (2). The penalty obeys (1). For the rest let N' and p' be what N and p become,
+e = N' / N - 1 and z = |v|_2 / N, so that |e| <= z. The change of the loss less ``<g, v>`` is
+``R = e (p' - p) - p e^2 / 2 + p D / 2`` with D the remainder that (1) bounds, over N^2; for p < 0
+the last two terms together are <= 0. And ``p' - p = (<u, v> / N - p e) / (1 + e)``.
 
 - p >= 0, e >= 0: ``e (p' - p) <= Y_2 z^2``.
 - p >= 0, e = -f < 0: p - p' is at most ``p + Y_p``, and at most ``(Y_2 z - p f) / (1 - f)``, hence
@@ -115,7 +122,7 @@ def _powers(scores, q, floor, limited, powers):
 
 @kernel()
 def _write(limited, powers, target, q, norm, total, inward, outward, flat, bent, grad, hess):
-    """Write ``g = inward a^(q-1) sign(s) - outward u`` and ``h = flat + bent (psi(a) - 1)``."""
+    """Write ``g = inward a^(q-1) sign(s) - outward u`` and ``h = flat + bent (H(a) - 1)``."""
     k, inverse_norm, inverse_total = 0.5 * q, 1.0 / norm, 1.0 / total
     for i in range(len(target)):
         a = limited[i] * inverse_norm
@@ -123,10 +130,10 @@ def _write(limited, powers, target, q, norm, total, inward, outward, flat, bent,
         power = powers[i] * inverse_total  # |a|^q
         omega = power / squared if squared > _TINY else 0.0
         gap = power + (k - 1.0) - k * squared
-        excess = k * squared * (1.0 - omega) * (1.0 - omega) / max(gap, _SMALLEST_GAP)
-        excess = min(excess, q - 2.0) if gap > _SMALLEST_GAP else q - 2.0
+        psi = 1.0 + k * squared * (1.0 - omega) * (1.0 - omega) / max(gap, _SMALLEST_GAP)
+        psi = min(psi, q - 1.0) if gap > _SMALLEST_GAP else q - 1.0
         grad[i] = np.float32(inward * omega * a - outward * target[i])
-        hess[i] = np.float32(flat + bent * excess)
+        hess[i] = np.float32(flat + bent * (max(psi, 2.0 * (q - 1.0) * omega) - 1.0))
 
 
 @kernel()
@@ -139,7 +146,7 @@ def _penalized_block(first, last, bounds, scores, target, exponents, scratch, gr
             log_top, total = _powers(scores[start:stop], q, _TINY, limited, powers)
             total = max(total, 1.0)  # all scores are 0
             norm = exp(log_top + log(total) / q)
-            _write(limited, powers, u, q, norm, total, 2.0 * norm, 2.0, 2.0, 2.0, g, h)
+            _write(limited, powers, u, q, norm, total, 2.0 * norm, 2.0, 1.0, 1.0, g, h)
         else:
             zero_step(g, h)
 
@@ -161,10 +168,10 @@ def _normalized_block(
                 similarity += limited[i] * u[i]
             similarity /= norm
             inward = similarity / norm + penalty * norm
-            turn = similarity if similarity >= 0.0 else -norm * similarity
+            turn = 0.5 * similarity if similarity >= 0.0 else -norm * similarity
             bend = min(norms[query] + dual_norms[query], norm * norms[query] + turn)
-            flat = bend / (norm * norm) + penalty
-            bent = max(similarity, 0.0) / (norm * norm) + penalty
+            flat = bend / (norm * norm) + 0.5 * penalty
+            bent = 0.5 * (max(similarity, 0.0) / (norm * norm) + penalty)
             _write(limited, powers, u, q, norm, total, inward, 1.0 / norm, flat, bent, g, h)
         else:
             zero_step(g, h)
@@ -207,8 +214,8 @@ class QNorm(RelevanceObjective):
     >>> grad, hess = QNorm(q=4, norm_at=1).grad_hess([1, 0], [1.0, 1.0], group=[2])
     >>> grad  # 2 |s| a^3 - 2 u, where |s| = 2^(1/4), a = 2^(-1/4) and u = (1, 0)
     array([-0.58578646,  1.4142135 ], dtype=float32)
-    >>> hess  # 2 psi(a), for q = 4 2 (1 + 2 a^2)
-    array([4.828427, 4.828427], dtype=float32)
+    >>> hess  # 2 (q - 1) a^2
+    array([4.2426405, 4.2426405], dtype=float32)
     """
 
     scratch_rows: ClassVar[int] = 2

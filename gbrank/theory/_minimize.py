@@ -7,58 +7,64 @@ import numpy as np
 from gbrank.layout import FloatArray
 
 _STEPS = 300
-_HALVINGS = 30
-_LONGEST = 10.0  # no score moves farther in one step
-_SMALL = 1e-7  # of the first gradient: about what float32 gradients can tell from zero
+_HALVINGS = 20
+_LONGEST = 10.0  # no variable moves farther in one step
 
 
 def minimize_all(
-    derivatives: Callable[[FloatArray], tuple[FloatArray, FloatArray]], start: FloatArray
+    derivatives: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    start: FloatArray,
+    small: FloatArray,
 ) -> FloatArray:
     """Return a minimiser of each of ``n`` functions of ``m`` variables.
 
     Quasi-Newton steps (Broyden, Fletcher, Goldfarb, Shanno) for all functions side by side, which
     costs little more than for one. A step is halved while the slope along it has turned from down
     to half as steep up: for convex functions that is enough to converge, and no values are needed.
+    A function is done when its gradient is small, or when halving does not help any more.
 
     Parameters
     ----------
     derivatives : takes an array (n, m) of points, returns gradients and curvatures of that shape.
     start : array (n, m) of points to start from.
+    small : n numbers; gradients that do not exceed them count as 0.
 
     Examples
     --------
     >>> import numpy as np
     >>> from gbrank.theory._minimize import minimize_all
     >>> target = np.array([[1.0, 2.0], [3.0, -4.0]])
-    >>> minimize_all(lambda x: (4 * (x - target) ** 3, 12 * (x - target) ** 2), 0 * target).round(1)
+    >>> minimize_all(
+    ...     lambda x: (4 * (x - target) ** 3, 12 * (x - target) ** 2), 0 * target, np.full(2, 1e-9)
+    ... ).round(2)
     array([[ 1.,  2.], [ 3., -4.]])
     """
     point = start.copy()
     grad, hess = derivatives(point)
-    enough = _SMALL * np.abs(grad).max(axis=1)
     inverse = _diagonal(hess)
+    done = np.zeros(len(point), dtype=bool)
     for _ in range(_STEPS):
-        if (np.abs(grad).max(axis=1) <= enough).all():
+        done |= np.abs(grad).max(axis=1) <= small
+        if done.all():
             break
         step = -np.einsum("nij,nj->ni", inverse, grad)
-        slope = (step * grad).sum(axis=1)
-        uphill = ~(slope < 0)
-        if uphill.any():
-            inverse[uphill] = _diagonal(hess[uphill])
-            step[uphill] = -np.einsum("nij,nj->ni", inverse[uphill], grad[uphill])
-            slope[uphill] = (step * grad).sum(axis=1)[uphill]
-        step[np.abs(grad).max(axis=1) <= enough] = 0.0
+        uphill = ~((step * grad).sum(axis=1) < 0)
+        inverse[uphill] = _diagonal(hess[uphill])
+        step[uphill] = -np.einsum("nij,nj->ni", inverse[uphill], grad[uphill])
+        step[done] = 0.0
         longest = np.abs(step).max(axis=1, keepdims=True)
-        scale = np.minimum(1.0, _LONGEST / np.maximum(longest, 1e-300))
-        step, slope = step * scale, slope * scale[:, 0]
+        step *= _LONGEST / np.maximum(longest, _LONGEST)
         for _ in range(_HALVINGS):
             next_grad, next_hess = derivatives(point + step)
-            beyond = (step * next_grad).sum(axis=1) > 0.5 * np.abs(slope)
+            slope = (step * grad).sum(axis=1)
+            beyond = (step * next_grad).sum(axis=1) > -0.5 * slope
             if not beyond.any():
                 break
             step[beyond] *= 0.5
-            slope[beyond] *= 0.5
+        else:
+            step[beyond] = 0.0
+            done |= beyond
+            next_grad[beyond], next_hess[beyond] = grad[beyond], hess[beyond]
         point = point + step
         inverse = _update(inverse, step, next_grad - grad)
         grad, hess = next_grad, next_hess

@@ -31,6 +31,9 @@ from gbrank.theory._minimize import minimize_all
 
 #: Expected NDCG may fall short of the best by this much before an objective counts as inconsistent.
 TOLERANCE = 1e-6
+# Expected gradients of this size, relative to the gradients that they are the mean of, are zero to
+# float32.
+_ROUNDING = 1e-7
 # Scores this close, relative to the largest, count as tied: ten times the rounding of float32.
 _TIED = 1e-6
 
@@ -309,7 +312,10 @@ def _minimize(
         grad, hess = plain._advance(training, of_rows)
         return _average(grad, shape, weights), _average(hess, shape, weights)
 
-    scores = minimize_all(derivatives, np.zeros((n_distributions, m)))
+    start = np.zeros((n_distributions, m))
+    sizes = np.abs(plain._advance(training, np.zeros(len(rows)))[0])
+    rounding = _ROUNDING * _average(sizes, shape, weights).max(axis=1)
+    scores = minimize_all(derivatives, start, rounding)
     if objective.shift_invariant:
         scores = scores - scores.mean(axis=1, keepdims=True)
     return scores

@@ -74,8 +74,6 @@ def _pattern(text):
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_every_metric_refuses_bad_input(name, change, message):
     arguments = {"labels": LABELS, "scores": SCORES, "group": GROUP} | change
-    if "k" in change and name in ("pairwise_disagreement", "spearman"):
-        message = "" if change["k"] not in (0, -3) else "k must be"
     with pytest.raises(ValueError, match=_pattern(message)):
         FUNCTIONS[name](arguments.pop("labels"), arguments.pop("scores"), **arguments)
 
@@ -204,13 +202,13 @@ def test_bad_input_of_compare():
         compare(LABELS, models, group=GROUP, confidence=95)
     with pytest.raises(ValueError, match="n_resamples must be a whole number >= 1"):
         compare(LABELS, models, group=GROUP, n_resamples=0)
-    with pytest.raises(ValueError, match="at least two queries must count.*1 of 2 do"):
+    with pytest.raises(ValueError, match=r"at least two queries must count.*1 of 2 do"):
         compare([1, 0, 0, 0], models, group=GROUP)
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_blank_queries(name):
-    """A blank query is left out, or counts what ``empty`` says; all blank give NaN and a warning."""
+    """A blank query is left out or counts what ``empty`` says; all blank give NaN and a warning."""
     labels, scores, group = [2.0, 0.0, 0.0, 0.0], [2.0, 1.0, 2.0, 1.0], [2, 2]
     alone = FUNCTIONS[name](labels[:2], scores[:2], group=[2])
     assert FUNCTIONS[name](labels, scores, group=group) == alone
