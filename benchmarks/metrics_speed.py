@@ -155,7 +155,7 @@ def against_ranx(data: Data) -> list[dict[str, Any]]:
 def against_scikit_learn(data: Data) -> list[dict[str, Any]]:
     from sklearn import metrics
 
-    lists = data.lists()[:100]  # a hundredth of a second each is enough
+    lists = data.lists()[:100]  # of so slow a loop a part is enough
 
     def loop() -> float:
         return float(

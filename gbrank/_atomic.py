@@ -1,8 +1,11 @@
 """Files that are either the old one or the new one, whatever happens while they are written."""
 
+import contextlib
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
@@ -21,6 +24,13 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     ...     pathlib.Path(folder, "a.txt").read_bytes()
     b'abc'
     """
+    with atomic_file(path) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file to write that takes its name at the end, as :func:`write_atomically` does."""
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)} is a folder, not a file")
@@ -33,7 +43,7 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         if target.exists():

@@ -21,13 +21,11 @@ PACKAGE = Path(gbrank.__file__).parent
 # what a user does, and the bytes of what comes out
 STEP = """
 import gbrank, numpy as np
-from gbrank.fastmath import exp
+from gbrank.objectives.xendcg import _xendcg_block as block
 generator = np.random.default_rng(0)
 labels, scores = generator.integers(0, 5, 300), generator.normal(size=300)
-group = [100, 1, 199]
-for objective in (gbrank.XENDCG(), gbrank.LambdaMART()):
-    grad, hess = objective.grad_hess(labels, scores, group)
-    print(grad.tobytes().hex(), hess.tobytes().hex())
+grad, hess = gbrank.XENDCG().grad_hess(labels, scores, [100, 1, 199])
+print(grad.tobytes().hex(), hess.tobytes().hex())
 """
 
 
@@ -35,6 +33,8 @@ def kernels():
     """Return every kernel of every module of the package, by name."""
     found = {}
     for module in pkgutil.walk_packages([str(PACKAGE)], "gbrank."):
+        if module.name.endswith("__main__"):
+            continue
         for name, value in vars(importlib.import_module(module.name)).items():
             if isinstance(value, Dispatcher):
                 found[f"{value.py_func.__module__}.{name}"] = value
@@ -91,20 +91,14 @@ def test_every_kernel_is_made_the_same_way():
 
 
 def test_a_second_process_compiles_nothing(tmp_path):
-    code = (
-        STEP
-        + """
-from gbrank.objectives.lambdamart import _lambdamart_block
-stats = _lambdamart_block.stats
-print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
-"""
-    )
-    cache = {"NUMBA_CACHE_DIR": str(tmp_path)}
-    *first_bytes, first = run(code, **cache).splitlines()
-    *second_bytes, second = run(code, **cache).splitlines()
-    assert first == "0 1"
-    assert second == "1 0"
-    assert first_bytes == second_bytes
+    count = "print(sum(block.stats.cache_hits.values()), sum(block.stats.cache_misses.values()))"
+    folder = copy_package(tmp_path)
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    first, first_counts = run(STEP + count, folder=folder, **cache).splitlines()
+    second, second_counts = run(STEP + count, folder=folder, **cache).splitlines()
+    assert first_counts == "0 1"
+    assert second_counts == "1 0"
+    assert first == second
 
 
 def test_a_change_in_another_file_is_noticed(tmp_path):
@@ -125,12 +119,11 @@ print(ListNet(neumann_order=0).grad_hess([0, 1, 2], [0.0, 1.0, 2.0], [3])[0].tol
     )
     assert changed != original
     source.write_text(changed)
-    # e^2x in place of e^x, in the labels' distribution or the scores' or both
+    # the scores are now distributed as e^2s, the labels as before
+    spread = np.exp(2.0 * np.arange(3)) / np.exp(2.0 * np.arange(3)).sum()
+    labels = np.exp(np.arange(3)) / np.exp(np.arange(3)).sum()
     after = np.array(eval(run(step, folder=folder, **cache)))
-    fresh = {"NUMBA_CACHE_DIR": str(tmp_path / "fresh")}
-    expected = np.array(eval(run(step, folder=folder, **fresh)))
-    assert np.abs(expected).max() > 0.01
-    np.testing.assert_array_equal(after, expected)
+    np.testing.assert_allclose(after, spread - labels, atol=1e-6)
 
 
 def no_cache_anywhere(folder):
@@ -145,26 +138,18 @@ def no_cache_anywhere(folder):
     for path in (folder / "gbrank").rglob("*"):
         path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
     nowhere = f"{os.devnull}/nowhere"
-    return {name: nowhere for name in ("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "LOCALAPPDATA")}
+    return dict.fromkeys(("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "LOCALAPPDATA"), nowhere)
 
 
 def test_a_read_only_install_works(tmp_path):
     folder = copy_package(tmp_path)
     environment = no_cache_anywhere(folder)
-    without_cache = run(
-        STEP
-        + """
-assert gbrank.__file__.startswith(%r), gbrank.__file__
-assert exp._cache.cache_path is None, exp._cache.cache_path
-"""
-        % str(folder),
-        folder=folder,
-        **environment,
-    )
-    files = {path.name for path in folder.rglob("*") if path.suffix in (".nbi", ".nbc", ".pyc")}
-    assert files == set()
-    # the same gradients, to the bit, as from a cached install
-    assert without_cache == run(STEP)
+    code = STEP + "print(gbrank.__file__, block._cache.cache_path)"
+    gradients, place = run(code, folder=folder, **environment).splitlines()
+    assert place == f"{folder / 'gbrank' / '__init__.py'} None"
+    assert not [path for path in folder.rglob("*") if path.suffix in (".nbi", ".nbc", ".pyc")]
+    # the same gradients, to the bit, as from an install with a cache
+    assert gradients == run(STEP).strip()
 
 
 FAILING_DISK = """
@@ -179,11 +164,10 @@ caching.IndexDataCacheFile.{method} = full
 
 
 @pytest.mark.parametrize(
-    ("code", "method"),
-    [("ENOSPC", "_open_for_write"), ("EROFS", "_open_for_write"), ("EACCES", "_load_index")],
+    ("code", "method"), [("ENOSPC", "_open_for_write"), ("EACCES", "_load_index")]
 )
 def test_a_disk_that_fails_does_not_stop_a_training(tmp_path, code, method):
-    """Full, read-only since the import, or with files of another user."""
+    """A disk that is full, or files of another user."""
     failing = FAILING_DISK.format(code=code, method=method)
     output = run(
         failing

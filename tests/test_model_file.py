@@ -228,6 +228,12 @@ def test_lightgbm_writes_it_again_and_it_still_loads(fitted, saved, data):
     assert_same_model(loaded, fitted, data.X)
 
 
+def test_booster_that_lightgbm_loaded_is_written_with_new_metadata(saved, tmp_path):
+    write_model(lgb.Booster(model_file=saved), tmp_path / "new.txt", {"note": "new"})
+    assert len(re.findall(rb"\n\[gbrank: ", (tmp_path / "new.txt").read_bytes())) == 1
+    assert read_model(tmp_path / "new.txt")[1]["note"] == "new"
+
+
 def test_loaded_model_is_an_estimator_like_any_other(fitted, saved, data):
     loaded = load_quietly(saved)
     np.testing.assert_array_equal(

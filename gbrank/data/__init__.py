@@ -1,5 +1,17 @@
-"""Data to rank: made up, with the truth known."""
+"""Data to rank: files of the LETOR kind, and data made up with the truth known."""
 
+from gbrank.data._writer import dump_letor
+from gbrank.data.folds import LetorFold, LetorFolds, load_folds
+from gbrank.data.letor import LetorData, load_letor
 from gbrank.data.synthetic import RankingData, make_ranking
 
-__all__ = ["RankingData", "make_ranking"]
+__all__ = [
+    "LetorData",
+    "LetorFold",
+    "LetorFolds",
+    "RankingData",
+    "dump_letor",
+    "load_folds",
+    "load_letor",
+    "make_ranking",
+]

@@ -41,19 +41,13 @@ _AFTER_QID = np.uintp(4)
 _TEN = np.uint64(10)
 _MOST_DIGITS = 19  # as many as an unsigned 64-bit number always holds
 _MOST_INDEX_DIGITS = 10
-_MOST_EXPONENT = 100_000
+_MOST_EXPONENT = 10**12  # more than any number of digits could make up for
 _LARGEST_INT64 = np.uint64(2**63 - 1)
 
 
 @kernel(EXACT_MATH)
 def _ends_token(byte):
-    return byte <= _HASH and (
-        byte == _SPACE
-        or byte == _LINE_FEED
-        or byte == _HASH
-        or byte == _TAB
-        or byte == _RETURN
-    )
+    return byte <= _HASH and (byte in (_SPACE, _LINE_FEED, _HASH, _TAB, _RETURN))
 
 
 @kernel(EXACT_MATH)
@@ -134,7 +128,8 @@ def _read_number(text, at):
         if _ZERO <= byte <= _NINE:
             if n_digits < _MOST_DIGITS:
                 digits = digits * _TEN + np.uint64(byte - _ZERO)
-                n_digits += digits > np.uint64(0)
+                if digits > np.uint64(0):
+                    n_digits += 1
                 power -= after_point
             else:
                 cut_off |= byte != _ZERO
@@ -245,7 +240,7 @@ def parse_lines(
     while at < end:
         at = _skip_blanks(text, at)
         start = at
-        if text[at] == _LINE_FEED or text[at] == _HASH:
+        if text[at] in (_LINE_FEED, _HASH):
             while text[at] != _LINE_FEED:
                 at += _NEXT
             at += _NEXT
@@ -280,7 +275,7 @@ def parse_lines(
         while True:
             at = _skip_blanks(text, at)
             byte = text[at]
-            if byte == _LINE_FEED or byte == _HASH:
+            if byte in (_LINE_FEED, _HASH):
                 break
             start = at
             index = 0

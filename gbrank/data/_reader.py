@@ -1,5 +1,6 @@
-"""Reads LETOR files into arrays: blocks of lines go to threads, their rows to where they belong."""
+"""Reads LETOR files: blocks of lines are cut into parts, a thread parses each into the table."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,40 +11,39 @@ from numpy.typing import NDArray
 
 from gbrank.data import _parser
 from gbrank.data._decimal import nearest_float
+from gbrank.data._table import RowTable
 from gbrank.data._text import LineBlocks
 from gbrank.layout import FloatArray, IntArray
 from gbrank.parallel import run_blocks
 
-#: A block has this many bytes per thread, and all threads together no more than the second number.
-_BYTES_PER_THREAD = 1 << 22
+#: Bytes of a block per thread, and of all threads together.
+_BYTES_PER_THREAD = 1 << 21
 _MOST_BLOCK_BYTES = 1 << 24
 #: Fewer bytes are not worth a thread.
 _FEWEST_BYTES = 1 << 16
-#: A larger feature number in a dense result is taken for a mistake unless ``n_features`` allows it.
+
+#: A feature number above this is taken for a mistake in a dense result, unless announced.
 MOST_DENSE_COLUMNS = 1_000_000
 _MOST_SPARSE_COLUMNS = 2**31 - 1
+
 _LONGEST_EXCERPT = 40
+_LINE_FEED, _COLON = ord("\n"), ord(":")
 
 
 @dataclass(frozen=True)
 class ReadOptions:
     """What to make of the text."""
 
-    single: bool
-    sparse: bool
-    missing: float
-    n_features: int | None
-    first_index: int
-    comments: bool
-
-    @property
-    def dtype(self) -> type[np.float32] | type[np.float64]:
-        """Type of the features."""
-        return np.float32 if self.single else np.float64
+    single: bool = True
+    sparse: bool = False
+    missing: float = 0.0
+    n_features: int | None = None
+    zero_based: bool = False
+    comments: bool = False
 
     @property
     def most_columns(self) -> int:
-        """Number of columns that may be named."""
+        """How many columns may be named."""
         if self.n_features is not None:
             return self.n_features
         return _MOST_SPARSE_COLUMNS if self.sparse else MOST_DENSE_COLUMNS
@@ -56,7 +56,7 @@ class _Part:
     begin: int
     end: int
     n_lines: int
-    n_colons: int
+    n_colons: int = 0
     first_row: int = 0
     first_value: int = 0
     status: int = _parser.DONE
@@ -64,71 +64,92 @@ class _Part:
     n_rows: int = 0
     n_values: int = 0
     n_columns: int = 0
-    hard: IntArray = field(default_factory=lambda: np.empty((16, 3), dtype=np.int64))
     n_hard: int = 0
+    hard: IntArray = field(default_factory=lambda: np.empty((16, 3), dtype=np.int64))
     comments: IntArray = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
 
+    def parse(self, text: NDArray[np.uint8], table: RowTable, options: ReadOptions) -> None:
+        if options.comments:
+            self.comments = np.empty((self.n_lines, 2), dtype=np.int64)
+        while True:
+            (
+                self.status,
+                self.position,
+                self.n_rows,
+                self.n_values,
+                self.n_columns,
+                self.n_hard,
+            ) = _parser.parse_lines(
+                text,
+                np.uintp(self.begin),
+                np.uintp(self.end),
+                options.single,
+                0 if options.zero_based else 1,
+                options.most_columns,
+                table.width,
+                options.missing,
+                *table.room(self.first_row, self.n_lines, self.first_value, self.n_colons),
+                self.comments,
+                self.hard,
+            )
+            if self.n_hard <= len(self.hard):
+                return
+            self.hard = np.empty((self.n_hard, 3), dtype=np.int64)
 
-class LetorReader:
-    """Reads files one after the other; ``values`` and the others grow in place.
 
-    Arrays are resized where they lie, which on most systems copies nothing: a result never exists
-    twice. No view of them is kept from one block to the next.
-    """
+class _FileReader:
+    """Reads one file into a table that may hold rows of other files already."""
 
-    def __init__(self, options: ReadOptions, n_threads: int) -> None:
+    def __init__(
+        self, path: Path, table: RowTable, comments: list[str], options: ReadOptions, n_threads: int
+    ) -> None:
+        self.path = path
+        self.table = table
+        self.comments = comments
         self.options = options
         self.n_threads = n_threads
-        self.n_rows = 0
-        self.n_values = 0
-        self.n_columns = options.n_features or 0
-        self.values = np.empty(0, dtype=options.dtype)
-        self.columns = np.empty(0, dtype=np.int32)
-        self.row_ends = np.empty(0, dtype=np.int64)
-        self.labels = np.empty(0, dtype=np.float64)
-        self.qids = np.empty(0, dtype=np.int64)
-        self.comments: list[str] = []
-        self._width = -1 if options.sparse else self.n_columns
+        self.n_columns = 0
+        self.n_lines = 0
 
-    def read_files(self, paths: Sequence[Path], progress: Any = None) -> None:
-        """Read all files, and cut the arrays to their final size.
-
-        ``progress`` is a tqdm bar, or anything with its ``update(n_bytes)``, or ``None``.
-        """
-        for path in paths:
-            n_rows = self.n_rows
-            self._read_file(path, progress)
-            if self.n_rows == n_rows:
-                raise ValueError(f"{path}: holds no documents")
-        if not self.options.sparse:
-            self.n_values = self.n_rows * self._width
-            self.n_columns = self._width
-        self._resize(self.n_rows, self.n_values)
-
-    def _read_file(self, path: Path, progress: Any) -> None:
-        block_size = min(_BYTES_PER_THREAD * self.n_threads, _MOST_BLOCK_BYTES)
-        n_lines = 0
+    def read(self, progress: Any) -> None:
         n_bytes = 0
-        first_row, first_value = self.n_rows, self.n_values
-        with LineBlocks(path, block_size) as blocks:
+        block_size = min(_BYTES_PER_THREAD * self.n_threads, _MOST_BLOCK_BYTES)
+        with LineBlocks(self.path, block_size) as blocks:
             blocks.read()
-            while True:
+            is_last = False
+            while not is_last:
                 blocks.turn()
+                is_last = blocks.is_last
                 if progress is not None:
                     progress.update(blocks.n_bytes_read - n_bytes)
                 n_bytes = blocks.n_bytes_read
-                if blocks.end == 0:
-                    return
-                parts = self._cut(blocks)
-                self._make_room(parts, blocks.size / max(n_bytes, 1), first_row, first_value)
-                self._parse(parts, blocks, read_on=True)
-                n_lines = self._refuse_errors(parts, blocks, n_lines)
-                needed = max(part.n_columns for part in parts)
-                if not self.options.sparse and needed > self._width:
-                    self._widen(needed)
-                    self._parse(parts, blocks, read_on=False)
-                self.n_columns = max(self.n_columns, needed)
-                self._append(parts, blocks)
+                self._read_block(blocks, blocks.size / max(n_bytes, 1), is_last)
+
+    def _read_block(self, blocks: LineBlocks, growth: float, is_last: bool) -> None:
+        parts = self._cut(blocks)
+        table = self.table
+        table.reserve(
+            sum(part.n_lines for part in parts), sum(part.n_colons for part in parts), growth
+        )
+        row, value = table.n_rows, table.n_values
+        for part in parts:
+            part.first_row, part.first_value = row, value
+            row += part.n_lines
+            value += part.n_colons
+
+        if table.width == 0:
+            self._widen_for_first_lines(blocks)
+        self._parse(parts, blocks, read_on=not is_last)
+        self._refuse_errors(parts, blocks.text)
+        self.n_columns = max(self.n_columns, *(part.n_columns for part in parts))
+        if not table.is_sparse and self.n_columns > table.width:
+            table.widen(self.n_columns)
+            self._parse(parts, blocks, read_on=False)
+        for part in parts:
+            self._solve_hard_values(part, blocks.text)
+            table.append(part.first_row, part.n_rows, part.first_value, part.n_values)
+            self._keep_comments(part, blocks.text)
+            self.n_lines += part.n_lines
 
     def _cut(self, blocks: LineBlocks) -> list[_Part]:
         n_parts = max(1, min(self.n_threads, blocks.end // _FEWEST_BYTES))
@@ -137,9 +158,126 @@ class LetorReader:
             cuts.append(blocks.find_line_end(max(cuts[-1], blocks.end * part // n_parts) - 1))
         cuts.append(blocks.end)
         parts = []
-        for begin, end in zip(cuts, cuts[1:], strict=False):
+        for begin, end in itertools.pairwise(cuts):
             lines = blocks.text[begin:end]
-            n_lines = int(np.count_nonzero(lines == ord("\n")))
-            n_colons = int(np.count_nonzero(lines == ord(":"))) if self.options.sparse else 0
-            parts.append(_Part(begin, end, n_lines, n_colons))
+            n_colons = np.count_nonzero(lines == _COLON) if self.table.is_sparse else 0
+            n_lines = np.count_nonzero(lines == _LINE_FEED)
+            parts.append(_Part(begin, end, int(n_lines), int(n_colons)))
         return parts
+
+    def _widen_for_first_lines(self, blocks: LineBlocks) -> None:
+        """Look at a few lines only: what is too wide for the table has to be read again."""
+        if blocks.end and self.options.n_features is None:
+            end = blocks.find_line_end(min(_FEWEST_BYTES, blocks.end) - 1)
+            part = _Part(0, end, int(np.count_nonzero(blocks.text[:end] == _LINE_FEED)))
+            part.parse(blocks.text, self.table, self.options)
+            if part.n_columns:
+                self.table.widen(part.n_columns)
+
+    def _parse(self, parts: list[_Part], blocks: LineBlocks, read_on: bool) -> None:
+        """Parse all parts and, at the same time if there are threads, read the next block."""
+
+        def work(block: int, *_: int) -> None:
+            if block == len(parts):
+                blocks.read()
+            else:
+                parts[block].parse(blocks.text, self.table, self.options)
+
+        n_tasks = len(parts) + read_on
+        if self.n_threads > 1:
+            run_blocks(work, np.arange(n_tasks + 1))
+        else:
+            for task in range(n_tasks):
+                work(task)
+
+    def _refuse_errors(self, parts: list[_Part], text: NDArray[np.uint8]) -> None:
+        n_lines = self.n_lines
+        for part in parts:
+            for begin, end, place in part.hard[: part.n_hard]:
+                if place < 0 and not np.isfinite(nearest_float(_decode(text[begin:end]), False)):
+                    self._refuse(_parser.BAD_LABEL, part, begin, text, n_lines)
+            if part.status != _parser.DONE:
+                self._refuse(part.status, part, part.position, text, n_lines)
+            n_lines += part.n_lines
+
+    def _refuse(
+        self, status: int, part: _Part, position: int, text: NDArray[np.uint8], n_lines: int
+    ) -> None:
+        line = n_lines + 1 + int(np.count_nonzero(text[part.begin : position] == _LINE_FEED))
+        problem = _describe(status, _token(text, position), self.options)
+        raise ValueError(f"{self.path}, line {line}: {problem}")
+
+    def _solve_hard_values(self, part: _Part, text: NDArray[np.uint8]) -> None:
+        values, _, _, labels, _ = self.table.room(
+            part.first_row, part.n_lines, part.first_value, part.n_colons
+        )
+        for begin, end, place in part.hard[: part.n_hard]:
+            number = _decode(text[begin:end])
+            if place < 0:
+                labels[-1 - place] = nearest_float(number, single=False)
+            else:
+                values[place] = nearest_float(number, single=self.options.single)
+
+    def _keep_comments(self, part: _Part, text: NDArray[np.uint8]) -> None:
+        for begin, end in part.comments[: part.n_rows].tolist():
+            self.comments.append(_decode(text[begin:end]).strip(" \t\r"))
+
+
+def read_files(
+    paths: Sequence[Path], options: ReadOptions, n_threads: int, progress: Any = None
+) -> tuple[Any, FloatArray, IntArray, list[str]]:
+    """Return X, y, qid and the comments of files read one after the other.
+
+    ``progress`` is a tqdm bar, or anything with its ``update(n_bytes)``, or ``None``.
+    """
+    n_columns = options.n_features or 0
+    table = RowTable(
+        np.float32 if options.single else np.float64,
+        -1 if options.sparse else n_columns,
+        options.missing,
+    )
+    comments: list[str] = []
+    for path in paths:
+        n_rows = table.n_rows
+        file = _FileReader(path, table, comments, options, n_threads)
+        file.read(progress)
+        if table.n_rows == n_rows:
+            raise ValueError(f"{path} holds no documents")
+        n_columns = max(n_columns, file.n_columns)
+    return *table.finish(n_columns), comments
+
+
+def _decode(text: NDArray[np.uint8]) -> str:
+    # Bytes that are no UTF-8 survive a round trip.
+    return text.tobytes().decode("utf-8", errors="surrogateescape")
+
+
+def _token(text: NDArray[np.uint8], position: int) -> str:
+    """Return the token at a position as it may be shown to people."""
+    excerpt = text[position : position + 4 * _LONGEST_EXCERPT].tobytes()
+    line = excerpt.split(b"\n")[0].split(b"#")[0].decode("utf-8", errors="backslashreplace")
+    token = (line.split(" ")[0].split("\t")[0]).rstrip("\r")
+    return token if len(token) <= _LONGEST_EXCERPT else token[:_LONGEST_EXCERPT] + "..."
+
+
+def _describe(status: int, token: str, options: ReadOptions) -> str:
+    index, _, value = token.partition(":")
+    got = repr(token) if token else "the end of the line"
+    if status == _parser.BAD_LABEL:
+        return f"expected a finite number, the label, got {got}"
+    if status == _parser.NO_QID:
+        return f"expected qid: and the number of the query after the label, got {got}"
+    if status == _parser.BAD_QID:
+        return f"expected a whole number of 64 bits after qid:, got {value!r}"
+    if status == _parser.BAD_FEATURE:
+        return f"expected feature:value, got {got}"
+    if status == _parser.INDEX_TOO_SMALL:
+        return f"features count from 1, got {got}; if they count from 0, set zero_based=True"
+    if status == _parser.INDEX_NOT_ASCENDING:
+        return f"features must come in ascending order, each once, got {got} after a larger one"
+    if status == _parser.INDEX_TOO_LARGE:
+        if options.n_features is not None:
+            return f"feature {index} is beyond n_features={options.n_features}"
+        remedy = "" if options.sparse else "; if it is meant, set sparse=True or n_features"
+        return f"feature {index} is beyond {options.most_columns}, the most there can be{remedy}"
+    return f"the value of feature {index} must be a number, got {value!r}"

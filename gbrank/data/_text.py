@@ -1,14 +1,14 @@
 """Text files, compressed or not, as blocks of whole lines."""
 
 import bz2
+import contextlib
 import gzip
 import io
 import lzma
-import os
-import re
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ _MAGIC = {
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
 }
-COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
 
 class LineBlocks:
@@ -46,6 +45,8 @@ class LineBlocks:
         except BaseException:
             self._file.close()
             raise
+        if not self.compression:
+            block_size = min(block_size, self.size + 2)
         self._buffers = [bytearray(block_size), bytearray(block_size)]
         self._filled = 0  # bytes of the first buffer, with the beginning of a line after the end
         self._next_filled = 0
@@ -61,6 +62,11 @@ class LineBlocks:
     def __exit__(self, *_: object) -> None:
         self._stream.close()
         self._file.close()
+
+    @property
+    def is_last(self) -> bool:
+        """Whether no block follows the current one; known unless one has been read already."""
+        return self._at_end and self._filled == self.end
 
     @property
     def n_bytes_read(self) -> int:
@@ -81,9 +87,9 @@ class LineBlocks:
     def turn(self) -> None:
         """Make the block that was read last the current one."""
         if self._error is not None:
-            if isinstance(self._error, EOFError | OSError | lzma.LZMAError | zlib.error) or (
-                type(self._error).__name__ == "ZstdError"
-            ):
+            damage = EOFError | OSError | lzma.LZMAError | zlib.error
+            is_damage = isinstance(self._error, damage) or type(self._error).__name__ == "ZstdError"
+            if self.compression and is_damage:
                 raise ValueError(
                     f"{self.path}: the {self.compression} data are damaged: {self._error}"
                 ) from self._error
@@ -138,32 +144,43 @@ def _open_stream(file: IO[bytes]) -> tuple[str, Any]:
     if name == "xz":
         return name, lzma.LZMAFile(file, "rb")
     if name == "zstd":
-        return name, _open_zstd_stream(file)
+        return name, _zstd_to_read(file)
     return name, file
 
 
-def open_to_write(path: Path, suffix: str) -> IO[bytes]:
-    """Open a file for bytes, compressed as a suffix says: .gz, .bz2, .xz or .zst."""
+@contextlib.contextmanager
+def compressing(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
+    """Give a file that takes bytes and compresses them into ``file`` as a suffix says."""
+    stream = _compressor(file, suffix)
+    if stream is None:
+        yield file
+    else:
+        with stream:
+            yield stream
+
+
+def _compressor(file: IO[bytes], suffix: str) -> Any:
     if suffix == ".gz":
-        # No name and no time: equal data make equal files.
-        return cast(IO[bytes], gzip.GzipFile("", "wb", fileobj=path.open("wb"), mtime=0))
+        # Without the name and the time, equal data make equal files.
+        return gzip.GzipFile("", "wb", fileobj=file, mtime=0)
     if suffix == ".bz2":
-        return bz2.open(path, "wb")
+        return bz2.BZ2File(file, "wb")
     if suffix == ".xz":
-        return cast(IO[bytes], lzma.open(path, "wb"))
-    if suffix == ".zst":
-        try:
-            from compression import zstd  # type: ignore[import-not-found]  # Python 3.14
-        except ImportError:
-            compressor = _zstandard().ZstdCompressor(write_checksum=True)
-            return cast(IO[bytes], compressor.stream_writer(path.open("wb"), closefd=True))
-        return cast(IO[bytes], zstd.open(path, "wb"))
-    return path.open("wb")
+        return lzma.LZMAFile(file, "wb")
+    return _zstd_to_write(file) if suffix == ".zst" else None
 
 
-def _open_zstd_stream(file: IO[bytes]) -> Any:
+def _zstd_to_write(file: IO[bytes]) -> Any:
     try:
-        from compression import zstd  # Python 3.14
+        from compression import zstd  # type: ignore[import-not-found,unused-ignore]  # Python 3.14
+    except ImportError:
+        return _zstandard().ZstdCompressor().stream_writer(file, closefd=False)
+    return zstd.ZstdFile(file, "wb")
+
+
+def _zstd_to_read(file: IO[bytes]) -> Any:
+    try:
+        from compression import zstd  # type: ignore[import-not-found,unused-ignore]  # Python 3.14
     except ImportError:
         return _ZstdStream(file)
     return zstd.ZstdFile(file, "rb")
@@ -171,7 +188,7 @@ def _open_zstd_stream(file: IO[bytes]) -> Any:
 
 def _zstandard() -> Any:
     try:
-        import zstandard
+        import zstandard  # type: ignore[import-not-found,unused-ignore]
     except ImportError as error:
         raise ImportError(
             'zst files need the zstandard package: pip install "gbrank[zstd]"'
@@ -213,14 +230,3 @@ class _ZstdStream(io.RawIOBase):
         target[:n_bytes] = self._ready[:n_bytes]
         self._ready = self._ready[n_bytes:]
         return n_bytes
-
-
-def natural_key(path: str | os.PathLike[str]) -> list[Any]:
-    """Sort key by which S2 comes before S10.
-
-    >>> from gbrank.data._text import natural_key
-    >>> sorted(["S10.txt", "S2.txt"], key=natural_key)
-    ['S2.txt', 'S10.txt']
-    """
-    pieces = re.split(r"(\d+)", os.fspath(path).lower())
-    return [int(piece) if piece.isdecimal() else piece for piece in pieces]

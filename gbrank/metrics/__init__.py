@@ -1,7 +1,14 @@
 """Metrics of a ranking: stated choices, exact ties, one sort for many.
 
 Every function takes ``(labels, scores, *, qid or group, k, sample_weight, empty, ties, per_query)``
-and returns the mean over queries, or one value for each.
+and returns the mean over queries, or one value for each. Nothing is decided silently: a blank query
+is left out of the mean unless ``empty`` says what it counts, equal scores stand for their random
+order unless ``ties`` says otherwise, and :mod:`gbrank.metrics.conventions` has the choices of other
+systems by name.
+
+The same metrics have names ("ndcg@10", "err", "map", see :func:`list_metrics`) under which
+:func:`evaluate` computes many with one sort, :func:`compare` tells whether the difference between
+models is real, :func:`feval` hands them to LightGBM and :func:`get_scorer` to scikit-learn.
 """
 
 from gbrank.metrics.average_precision import average_precision_score

@@ -204,51 +204,40 @@ class BoundMetric:
 def measure_all(
     bound: Sequence[BoundMetric], scores: FloatArray, n_jobs: int | None
 ) -> list[FloatArray]:
-    """Return the values per query of several metrics bound to the same labels, with one sort.
+    """Return the values per query of several metrics bound to the same labels.
 
-    Metrics that treat ties in different ways need a sort each.
+    Metrics that see the same ranking share its sort; other policies for ties need their own.
     """
-    layout, codes = bound[0].layout, bound[0].codes
-    values = [np.empty(layout.n_queries) for _ in bound]
-    cuts = cut_queries(layout.sizes, resolve_n_jobs(n_jobs))
-    for members in _sharing_a_sort(bound):
-        chief = bound[members[0]]
-        keys = as_read_by(chief.metric.convention, scores)
-        depths = chief.ranks
-        for at in members[1:]:
-            depths = np.maximum(depths, bound[at].ranks)
-        ranking = empty_ranking(codes, layout.n_queries)
-        ties = TIES[chief.metric.ties]
-
-        def work(
-            block: int,
-            first: int,
-            last: int,
-            *,
-            members: list[int] = members,
-            keys: FloatArray = keys,
-            depths: IntArray = depths,
-            ranking: Ranking = ranking,
-            ties: int = ties,
-            worst_by: FloatArray = chief.worst_by,
-        ) -> None:
-            rank_block(keys, layout.bounds, depths, ties, codes, worst_by, first, last, *ranking)
-            for at in members:
-                b = bound[at]
-                b.metric._measure(b.data, b.ranks, layout.bounds, ranking, first, last, values[at])
-
-        run_blocks(work, cuts)
-    return [b.fill_blanks(v) for b, v in zip(bound, values, strict=True)]
+    sharing: dict[tuple[Any, ...], list[int]] = {}
+    for at, each in enumerate(bound):
+        worst_by = id(each.worst_by) if each.metric.ties == "worst" else None
+        single = each.metric.convention in SINGLE_PRECISION
+        sharing.setdefault((each.metric.ties, worst_by, single), []).append(at)
+    values = [np.empty(each.layout.n_queries) for each in bound]
+    for members in sharing.values():
+        _measure_together(
+            [bound[at] for at in members], scores, n_jobs, [values[at] for at in members]
+        )
+    return [each.fill_blanks(found) for each, found in zip(bound, values, strict=True)]
 
 
-def _sharing_a_sort(bound: Sequence[BoundMetric]) -> list[list[int]]:
-    """Split the metrics into those that see the same ranking."""
-    shared: dict[tuple[Any, ...], list[int]] = {}
-    for at, b in enumerate(bound):
-        worst_by = id(b.worst_by) if b.metric.ties == "worst" else None
-        single = b.metric.convention in SINGLE_PRECISION
-        shared.setdefault((b.metric.ties, worst_by, single), []).append(at)
-    return list(shared.values())
+def _measure_together(
+    bound: list[BoundMetric], scores: FloatArray, n_jobs: int | None, values: list[FloatArray]
+) -> None:
+    """Rank once, as deep as any of the metrics looks, and let each write its values."""
+    chief = bound[0]
+    bounds, codes = chief.layout.bounds, chief.codes
+    depths = np.maximum.reduce([each.ranks for each in bound])
+    keys = as_read_by(chief.metric.convention, scores)
+    ties = TIES[chief.metric.ties]
+    ranking = empty_ranking(codes, chief.layout.n_queries)
+
+    def work(block: int, first: int, last: int) -> None:
+        rank_block(keys, bounds, depths, ties, codes, chief.worst_by, first, last, *ranking)
+        for each, found in zip(bound, values, strict=True):
+            each.metric._measure(each.data, each.ranks, bounds, ranking, first, last, found)
+
+    run_blocks(work, cut_queries(chief.layout.sizes, resolve_n_jobs(n_jobs)))
 
 
 def layout_of(labels: ArrayLike, qid: Any, group: Any) -> QueryLayout:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gbrank._compile import kernel
+from gbrank._compile import EXACT_MATH, kernel
 from gbrank.layout import FloatArray, IntArray
 
 #: What ``ties=`` takes, and the number by which kernels know it.
@@ -102,12 +102,13 @@ def rank_queries(
 
     >>> import numpy as np
     >>> from gbrank.metrics.ranks import rank_queries
-    >>> scores, codes = np.array([1.0, 3.0, 3.0]), np.array([2, 0, 1])
+    >>> scores, codes = np.array([1.0, 3.0, 3.0]), np.array([2, 0, 1], dtype=np.uint8)
     >>> rank_queries(scores, np.array([0, 3]), np.array([3]), "average", codes, np.arange(3.0))
-    Ranking(codes=array([0, 1, 2]), tied=array([ True, False, False]), counts=array([3]))
+    Ranking(codes=array([0, 1, 2], dtype=uint8), tied=array([ True, False, False]),
+            counts=array([3]))
     """
-    ranking = empty_ranking(codes, len(bounds) - 1)
     n_queries = len(bounds) - 1
+    ranking = empty_ranking(codes, n_queries)
     rank_block(scores, bounds, depths, TIES[ties], codes, labels_of_codes, 0, n_queries, *ranking)
     return ranking
 
@@ -172,11 +173,17 @@ def _deal(keys, size, buckets, counts):
         buckets[:size] = 0
         return False
     for i in range(size):
-        buckets[i] = np.int32((highest - keys[i]) * scale)
+        buckets[i] = _bucket(keys[i], highest, scale)
         counts[i] = 0
     for i in range(size):
         counts[buckets[i]] += 1
     return True
+
+
+@kernel(EXACT_MATH)
+def _bucket(key, highest, scale):
+    """Return the bucket of a key: as each operation rounds monotonically, never out of order."""
+    return np.int32((highest - key) * scale)
 
 
 @kernel()

@@ -46,7 +46,8 @@ def _shuffle_ties(order, tie_ends, factors, low, high, partners, places):
     for i in range(len(order)):
         places[i] = order[i]
     for i in range(factors):
-        partners[i] = i + _INT32(random_uniform(low, high, i) * (tie_ends[i] - i))
+        place = np.float64(_INT32(i))  # conversions of 64-bit integers do not vectorise
+        partners[i] = _INT32(place + random_uniform(low, high, i) * (tie_ends[i] - place))
     for i in range(factors):
         j = partners[i]
         places[i], places[j] = places[j], places[i]
@@ -55,13 +56,8 @@ def _shuffle_ties(order, tie_ends, factors, low, high, partners, places):
 @kernel()
 def _listmle_query(scores, places, factors, scratch, grad, hess):
     m = len(scores)
-    sorted_scores, top, share, decay, rest = (
-        scratch[0],
-        scratch[1],
-        scratch[2],
-        scratch[3],
-        scratch[4],
-    )
+    sorted_scores, top, share, decay = scratch[0], scratch[1], scratch[2], scratch[3]
+    totals, inverse, rest = scratch[4], scratch[0], scratch[1]  # two rows serve twice
     for i in range(m):
         sorted_scores[i] = scores[places[i]]
     # the largest score from each place on
@@ -78,25 +74,28 @@ def _listmle_query(scores, places, factors, scratch, grad, hess):
         decay[i] = e if gap > 0.0 else 1.0
     share[m - 1] = 1.0
     decay[m - 1] = 0.0
-    # sum_{t >= i} e^(s_t - top_i): its document i and, as rest, the others
+    # sum_{t >= i} e^(s_t - top_i)
     total = 0.0
+    totals[m] = 0.0
     for i in range(m - 1, -1, -1):
-        others = decay[i] * total
-        total = share[i] + others
-        rest[i] = others
-        top[i] = total
+        total = total * decay[i] + share[i]
+        totals[i] = total
+    # 1 / sum, and the part of the sum that does not belong to document i
     for i in range(m):
-        top[i] = 1.0 / top[i]
-        rest[i] *= top[i]
+        inverse[i] = 1.0 / totals[i]
+        rest[i] = decay[i] * totals[i + 1] * inverse[i]
     # sums of P / e^(s_j - top_j) and of its square over the factors before place j
     drawn, drawn_squared = 0.0, 0.0
     for j in range(factors):
         p = share[j] * drawn
         p_squared = share[j] * share[j] * drawn_squared
+        own = inverse[j]
         grad[places[j]] = np.float32(p - rest[j])
-        hess[places[j]] = np.float32(max(p - p_squared, 0.0) + share[j] * top[j] * rest[j])
-        drawn = (drawn + top[j]) * decay[j]
-        drawn_squared = (drawn_squared + top[j] * top[j]) * (decay[j] * decay[j])
+        hess[places[j]] = np.float32(max(p - p_squared, 0.0) + share[j] * own * rest[j])
+        # as products, whose sum is one operation in the chain from place to place
+        squared = decay[j] * decay[j]
+        drawn = drawn * decay[j] + own * decay[j]
+        drawn_squared = drawn_squared * squared + own * own * squared
     for j in range(factors, m):
         p = share[j] * drawn
         p_squared = share[j] * share[j] * drawn_squared

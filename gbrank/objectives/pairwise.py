@@ -9,8 +9,9 @@ gradient of i, ``p_ij`` to that of j and ``p_ij (1 - p_ij)`` to both curvatures:
 of the Hessian. Documents are sorted by label once per training, so that each meets one run of
 documents with strictly lower labels; how pairs are computed: see :mod:`gbrank.objectives.pairs`.
 
-Sums over pairs are consistent with no ranking measure that scores whole lists, even when labels
-carry little noise; this loss is the usual baseline.
+Sums over pairs, each counted alike, are not consistent with NDCG, and from single comparisons not
+even with the number of pairs in the wrong order when there is little noise (Duchi, Mackey and
+Jordan, theorem 2): this loss is the baseline that the others are compared with.
 
 References: Burges et al., Learning to rank using gradient descent, ICML 2005; Duchi, Mackey,
 Jordan, The asymptotics of ranking algorithms, Annals of Statistics 2013, equations 12 and 29.

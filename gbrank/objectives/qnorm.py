@@ -46,32 +46,41 @@ phi increases: ``phi' >= 0`` says ``(x^r - 1)^2 >= r^2 (x - 1)^2 x^(r-1)``, whic
 ``sinh(r t) / sinh(t) >= r``. So x = 1 / omega is the worst, and that is psi.
 
 Second form: gradient ``-u / N + (p / N + penalty N) a^(q-1) sign`` with p = <s, u> / N the
-similarity, and now a = |s| / N. With Y_2 and Y_p the 2-norm and the dual norm of u, and H_i the
-curvature of the first form, the one used is::
+similarity, and now a = |s| / N. With Y_2 and Y_p the 2-norm and the dual norm of u, the curvature
+used is::
 
-    h_i = [min(Y_2 + Y_p, N Y_2 + P) + max(p, 0) (H_i - 1) / 2] / N^2 + penalty H_i / 2
-    P = p / 2 if p >= 0, else -N p
+    h_i = max(B / N^2 + C psi(a_i), 2 C (q-1) a_i^(q-2)),    C = (max(p, 0) / N^2 + penalty) / 2
+    B = min(Y_2 + Y_p, N (Y_2 - p))                                              for p < 0
+    B = min(Y_2 + Y_p - p / 2, ((z Y_2 - p) N - p / 2) / z^2)                    for p >= 0
+    z Y_2 = min(max((2 + 1/N) p, Y_2), p + (p + Y_p) / (N - 1))
 
-for which, for every step v::
+Again the second part bounds what the norm adds to the Hessian at s, and the first all that may
+come: for every step v ::
 
     loss(s + v)  <=  loss(s) + <g, v> + sum_i h_i v_i^2                                  (2)
 
-so that again the loss falls by at least ``eta (1 - eta) sum h v^2``, whatever the tree. The penalty
-then bounds the scores for good, however long training goes on: ``(penalty / 2) (N^2 - 1)``, summed
-over queries, cannot exceed the sum of their Y_p.
+so that the loss falls by at least ``eta (1 - eta) sum h v^2``, whatever the tree. The penalty then
+bounds the scores for good, however long training goes on: ``(penalty / 2) (N^2 - 1)``, summed over
+queries, cannot exceed the sum of their Y_p.
 
 Proof of (2). The penalty obeys (1). For the rest let N' and p' be what N and p become,
-e = N' / N - 1 and z = |v|_2 / N, so that |e| <= z. The change of the loss less ``<g, v>`` is
-``R = e (p' - p) - p e^2 / 2 + p D / 2`` with D the remainder that (1) bounds, over N^2; for p < 0
-the last two terms together are <= 0. And ``p' - p = (<u, v> / N - p e) / (1 + e)``.
+e = N' / N - 1 and d = |v|_2 / N, so that |e| <= d. The change of the loss less ``<g, v>`` is
+``e (p' - p) - p e^2 / 2 + p D / 2`` with D the remainder that (1) bounds, over N^2. For p < 0 the
+last two terms together are <= 0. The first two must be shown to be at most ``B d^2``.
+``p' - p = (<u, v> / N - p e) / (1 + e)``, and |p'| <= Y_p.
 
-- p >= 0, e >= 0: ``e (p' - p) <= Y_2 z^2``.
-- p >= 0, e = -f < 0: p - p' is at most ``p + Y_p``, and at most ``(Y_2 z - p f) / (1 - f)``, hence
-  at most f times the one plus 1 - f times the other, ``Y_2 z + Y_p f``. This gives
-  ``R <= (Y_2 + Y_p - p / 2) z^2 + p D / 2``. As 1 - f = N' / N >= 1 / N, the second bound alone
-  gives ``R <= N Y_2 z^2 + p D / 2``.
-- p < 0, e >= 0: ``R <= (Y_2 + |p|) z^2``.
-- p < 0, e < 0: likewise ``p - p' <= Y_2 z + Y_p f`` and ``p - p' <= N (Y_2 z + |p| f)``.
+- p < 0, e >= 0: ``p' - p <= (Y_2 + |p|) d``.
+- p < 0, e = -f < 0: p - p' is at most ``p + Y_p``, and at most ``(Y_2 d - p f) / (1 - f)``, hence
+  at most f times the one plus 1 - f times the other, ``Y_2 d + Y_p f``. Also 1 - f = N' / N is at
+  least 1 / N, which makes the second bound ``N (Y_2 + |p|) d``.
+- p >= 0: take units in which Y_2 = 1. e = -f < 0 leaves
+  ``f min(p + Y_p, (d - p f) / (1 - f)) - p f^2 / 2``. Divided by d^2 this is largest for d = z f,
+  z the larger of 1, below which d cannot be, and of the zero p (3 - f) of the derivative of the
+  second branch, but no more than ``p + (p + Y_p) (1 - f) / f``, where the first one takes over;
+  there it is ``((z - p) / (1 - f) - p / 2) / z^2``. In all these cases that grows with f, so that
+  1 - f = 1 / N is the worst. Where the first branch holds for all d >= f the quotient is at most
+  ``(p + Y_p) / f - p / 2``, largest for the least such f, ``(p + Y_p) / (1 + Y_p)``. For e >= 0 the
+  quotient is that of the second branch with f = -e, less than for f = 0.
 
 Scores beyond +-1e15 count as +-1e15.
 
@@ -122,18 +131,32 @@ def _powers(scores, q, floor, limited, powers):
 
 @kernel()
 def _write(limited, powers, target, q, norm, total, inward, outward, flat, bent, grad, hess):
-    """Write ``g = inward a^(q-1) sign(s) - outward u`` and ``h = flat + bent (H(a) - 1)``."""
+    """Write ``g = inward a^(q-1) sign(s) - outward u``, ``h`` from B / N^2 and C."""
     k, inverse_norm, inverse_total = 0.5 * q, 1.0 / norm, 1.0 / total
+    at_zero = 1.0 if q == 2.0 else 0.0
     for i in range(len(target)):
         a = limited[i] * inverse_norm
         squared = a * a
         power = powers[i] * inverse_total  # |a|^q
-        omega = power / squared if squared > _TINY else 0.0
+        omega = power / squared if squared > _TINY else at_zero  # |a|^(q-2)
         gap = power + (k - 1.0) - k * squared
         psi = 1.0 + k * squared * (1.0 - omega) * (1.0 - omega) / max(gap, _SMALLEST_GAP)
         psi = min(psi, q - 1.0) if gap > _SMALLEST_GAP else q - 1.0
         grad[i] = np.float32(inward * omega * a - outward * target[i])
-        hess[i] = np.float32(flat + bent * (max(psi, 2.0 * (q - 1.0) * omega) - 1.0))
+        hess[i] = np.float32(max(flat + bent * psi, 2.0 * bent * (q - 1.0) * omega))
+
+
+@kernel()
+def _bend(p, norm, target_norm, dual_norm):
+    """Return B of the normalized form."""
+    if p < 0.0:
+        return min(target_norm + dual_norm, norm * (target_norm - p))
+    z = min(
+        max((2.0 + 1.0 / norm) * p, target_norm),
+        p + (p + dual_norm) / max(norm - 1.0, 1e-12),
+    )
+    second_branch = ((z - p) * norm - 0.5 * p) * (target_norm / z) * (target_norm / z)
+    return min(target_norm + dual_norm - 0.5 * p, second_branch)
 
 
 @kernel()
@@ -146,7 +169,7 @@ def _penalized_block(first, last, bounds, scores, target, exponents, scratch, gr
             log_top, total = _powers(scores[start:stop], q, _TINY, limited, powers)
             total = max(total, 1.0)  # all scores are 0
             norm = exp(log_top + log(total) / q)
-            _write(limited, powers, u, q, norm, total, 2.0 * norm, 2.0, 1.0, 1.0, g, h)
+            _write(limited, powers, u, q, norm, total, 2.0 * norm, 2.0, 0.0, 1.0, g, h)
         else:
             zero_step(g, h)
 
@@ -168,9 +191,8 @@ def _normalized_block(
                 similarity += limited[i] * u[i]
             similarity /= norm
             inward = similarity / norm + penalty * norm
-            turn = 0.5 * similarity if similarity >= 0.0 else -norm * similarity
-            bend = min(norms[query] + dual_norms[query], norm * norms[query] + turn)
-            flat = bend / (norm * norm) + 0.5 * penalty
+            bend = _bend(similarity, norm, norms[query], dual_norms[query])
+            flat = bend / (norm * norm)
             bent = 0.5 * (max(similarity, 0.0) / (norm * norm) + penalty)
             _write(limited, powers, u, q, norm, total, inward, 1.0 / norm, flat, bent, g, h)
         else:

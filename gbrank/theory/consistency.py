@@ -303,12 +303,12 @@ def _minimize(
     # every label vector is a query of its own, or as many as there are draws
     copies = draws if objective.uses_random_numbers else 1
     shape = (n_distributions, n_vectors, copies, m)
-    rows = np.ascontiguousarray(np.broadcast_to(labels[:, :, None, :], shape)).ravel()
+    rows = np.array(np.broadcast_to(labels[:, :, None, :], shape)).ravel()
     training = Training(plain, rows, None, np.full(len(rows) // m, m), None, 0)
     weights = chances / copies
 
     def derivatives(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-        of_rows = np.ascontiguousarray(np.broadcast_to(scores[:, None, None, :], shape)).ravel()
+        of_rows = np.array(np.broadcast_to(scores[:, None, None, :], shape)).ravel()
         grad, hess = plain._advance(training, of_rows)
         return _average(grad, shape, weights), _average(hess, shape, weights)
 

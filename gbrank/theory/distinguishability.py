@@ -161,7 +161,8 @@ def distinguish(
     The documents of each query are put in random order, and of each order the first n make the
     list of size n: lists grow as in definition 5. Near the size of the query all orders hold the
     same documents, so that their agreement says little: give many more documents than the largest
-    size, or many queries.
+    size, or many queries. Nor does it say much that a ranker stays ahead from the last sizes on:
+    there is little left to fail in.
 
     Parameters
     ----------

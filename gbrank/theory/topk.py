@@ -122,7 +122,7 @@ def check_order_sensitivity(
             return OrderSensitivity(False, "the loss is negative", scores, worst)
         for i, j in permutations(range(m), 2):
             failure = (
-                _check_symmetry(objective, orders, losses, scores, i, j)
+                (i < j and _check_symmetry(objective, orders, losses, scores, i, j))
                 or (scores[i] < scores[j] and _check_losses(orders, losses, scores, i, j, k))
                 or (i < j and _check_derivatives(objective, orders, scores, i, j, k))
             )

@@ -1,0 +1,12 @@
+"""Plots of what was trained and measured, in the manner of scikit-learn's Display classes.
+
+A ``from_...`` method computes and draws; the object it returns keeps the numbers, ``ax_``,
+``figure_`` and the artists, and its ``plot`` draws them again elsewhere. They need matplotlib:
+``pip install "gbrank[plot]"``.
+"""
+
+from gbrank.plotting.learning_curve import LearningCurveDisplay
+from gbrank.plotting.metric_comparison import MetricComparisonDisplay
+from gbrank.plotting.per_query import PerQueryDisplay
+
+__all__ = ["LearningCurveDisplay", "MetricComparisonDisplay", "PerQueryDisplay"]

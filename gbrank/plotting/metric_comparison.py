@@ -1,0 +1,198 @@
+"""Means of a metric for several models, with intervals."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbrank.layout import FloatArray, check_query_weights
+from gbrank.metrics import Metric, compare, evaluate, get_metric
+from gbrank.metrics.base import layout_of
+from gbrank.metrics.comparison import _bootstrap_intervals
+from gbrank.plotting.base import BETTER, NEUTRAL, Display
+
+
+class MetricComparisonDisplay(Display):
+    """The mean of a metric for each model, with a bootstrap interval over queries.
+
+    Intervals of means say how far they would vary with other queries, which all models share: to
+    see whether models differ, give a ``baseline``, and differences from it are drawn instead.
+
+    Parameters
+    ----------
+    means : dict of means (or differences from the baseline) by model.
+    intervals : dict of pairs, low and high, by model.
+    metric : name of the metric.
+    confidence : level of the intervals.
+    baseline : model from which the others are shown as differences; None for means.
+
+    Attributes
+    ----------
+    ax_, figure_ : where it was drawn.
+    errorbar_ : matplotlib's container of markers and intervals.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np
+    >>> from gbrank.plotting import MetricComparisonDisplay
+    >>> rng = np.random.default_rng(0)
+    >>> labels, group = rng.integers(0, 3, 1000), [10] * 100
+    >>> models = {"good": labels + rng.normal(size=1000), "random": rng.normal(size=1000)}
+    >>> display = MetricComparisonDisplay.from_scores(labels, models, group=group)
+    >>> low, high = display.intervals["good"]
+    >>> bool(low < display.means["good"] < high)
+    True
+    """
+
+    errorbar_: Any
+
+    def __init__(
+        self,
+        means: Mapping[str, float],
+        intervals: Mapping[str, tuple[float, float]],
+        *,
+        metric: str = "metric",
+        confidence: float = 0.95,
+        baseline: str | None = None,
+    ) -> None:
+        if not means or set(means) != set(intervals):
+            raise ValueError(
+                f"means and intervals must name the same models, at least one: got {list(means)} "
+                f"and {list(intervals)}"
+            )
+        self.means = dict(means)
+        self.intervals = dict(intervals)
+        self.metric = metric
+        self.confidence = confidence
+        self.baseline = baseline
+
+    @classmethod
+    def from_scores(
+        cls,
+        labels: ArrayLike,
+        scores: Mapping[str, ArrayLike],
+        *,
+        qid: Any = None,
+        group: Any = None,
+        metric: str | Metric = "ndcg@10",
+        baseline: str | None = None,
+        sample_weight: ArrayLike | None = None,
+        confidence: float = 0.95,
+        n_resamples: int = 9_999,
+        random_state: int = 0,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> "MetricComparisonDisplay":
+        """Measure models and draw their means.
+
+        Parameters
+        ----------
+        labels, qid, group, sample_weight, confidence, n_resamples, random_state : as in
+            :func:`gbrank.metrics.compare`.
+        scores : dict of arrays of scores, one per row, by the names of models.
+        metric : the name of a metric, or a metric object.
+        baseline : draw the differences of the other models from this one.
+        ax : matplotlib axes; None for new ones.
+        kwargs : for matplotlib's ``errorbar``.
+        """
+        if not isinstance(scores, Mapping):
+            raise TypeError(f"scores must be a dict of models, got {type(scores).__name__}")
+        chosen = get_metric(metric)
+        resampling: dict[str, Any] = {
+            "confidence": confidence,
+            "n_resamples": n_resamples,
+            "random_state": random_state,
+        }
+        if baseline is None:
+            values = _values_and_weights(labels, scores, qid, group, chosen, sample_weight)
+            means, intervals = _means_with_intervals(*values, **resampling)
+        else:
+            if baseline not in scores:
+                raise ValueError(f"baseline must be one of {list(scores)}, got {baseline!r}")
+            others = [name for name in scores if name != baseline]
+            compared = compare(
+                labels,
+                {name: scores[name] for name in [*others, baseline]},  # others minus baseline
+                qid=qid,
+                group=group,
+                metric=chosen,
+                sample_weight=sample_weight,
+                **resampling,
+            )
+            pairs = {name: compared[str(name), str(baseline)] for name in others}
+            means = {str(name): pair.difference for name, pair in pairs.items()}
+            intervals = {str(name): pair.interval for name, pair in pairs.items()}
+        display = cls(
+            means, intervals, metric=chosen.full_name, confidence=confidence, baseline=baseline
+        )
+        return display.plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> "MetricComparisonDisplay":
+        """Draw on ``ax``, or on new axes; ``kwargs`` go to matplotlib's ``errorbar``."""
+        ax = self.draw_on(ax)
+        names = list(self.means)
+        centres = np.array([self.means[name] for name in names])
+        ends = np.array([self.intervals[name] for name in names])
+        # a percentile interval may, rarely, lie on one side of the mean
+        reach = np.maximum([centres - ends[:, 0], ends[:, 1] - centres], 0.0)
+        places = np.arange(len(names))[::-1]
+        style = {"fmt": "o", "capsize": 4, "color": BETTER, **kwargs}
+        self.errorbar_ = ax.errorbar(centres, places, xerr=reach, **style)
+        ax.set_yticks(places, names)
+        ax.set_ylim(-0.6, len(names) - 0.4)
+        level = f"mean and {100 * self.confidence:g}% interval"
+        if self.baseline is None:
+            ax.set_xlabel(f"{self.metric}, {level}")
+        else:
+            ax.axvline(0.0, color=NEUTRAL, linewidth=1)
+            ax.set_xlabel(f"difference of {self.metric} from {self.baseline}, {level}")
+        ax.grid(axis="x", alpha=0.3)
+        return self
+
+
+def _values_and_weights(
+    labels: ArrayLike,
+    scores: Mapping[str, ArrayLike],
+    qid: Any,
+    group: Any,
+    metric: Metric,
+    sample_weight: ArrayLike | None,
+) -> tuple[dict[str, FloatArray], FloatArray]:
+    """Return the values of each model and the weights, one per query that counts."""
+    table = evaluate(labels, scores, qid=qid, group=group, metrics=metric, per_query=True)
+    values = table[metric.full_name]
+    weights = np.ones(values.shape[1])
+    if sample_weight is not None:
+        weights = check_query_weights(sample_weight, layout_of(labels, qid, group))
+    counted = ~np.isnan(values[0]) & (weights > 0)
+    if np.count_nonzero(counted) < 2:
+        raise ValueError(
+            f"at least two queries must count for an interval, but {np.count_nonzero(counted)} of "
+            f"{len(counted)} do: the others are blank or have weight 0"
+        )
+    return dict(zip(table.models, values[:, counted], strict=True)), weights[counted]
+
+
+def _means_with_intervals(
+    values: dict[str, FloatArray],
+    weights: FloatArray,
+    *,
+    confidence: float,
+    n_resamples: int,
+    random_state: int,
+) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be a number between 0 and 1, got {confidence!r}")
+    stacked = np.array(list(values.values()))
+    relative = weights / weights.mean()
+    means = (relative * stacked).mean(axis=1, keepdims=True)
+    # what each query adds to the weighted mean, to first order, as in gbrank.metrics.compare
+    influence = means + relative * (stacked - means)
+    intervals = _bootstrap_intervals(influence, confidence, n_resamples, random_state)
+    return (
+        dict(zip(values, means[:, 0].tolist(), strict=True)),
+        dict(zip(values, intervals, strict=True)),
+    )

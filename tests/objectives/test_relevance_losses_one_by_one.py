@@ -1,0 +1,238 @@
+"""Numbers and properties that belong to one of the losses on ``u = G / Z``."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gbrank import KL, Bregman, Cosine, QNorm, Squared
+
+# One query with u = (1, 1/3, 0): gains 3, 1, 0 over the best gain.
+LABELS, U = [2.0, 1.0, 0.0], np.array([1.0, 1 / 3, 0.0])
+SCORES = np.array([0.5, -1.0, 2.0])
+
+
+def step(objective, scores=SCORES):
+    grad, hess = objective.grad_hess(LABELS, scores, [3])
+    return grad.astype(float), hess.astype(float)
+
+
+def test_squared_spelled_out():
+    grad, hess = step(Squared(norm_at=1))
+    np.testing.assert_allclose(grad, [2 * (0.5 - 1), 2 * (-1 - 1 / 3), 2 * 2], rtol=1e-6)
+    np.testing.assert_array_equal(hess, 2.0)
+    assert Squared(norm_at=1).loss(LABELS, SCORES, [3])[0] == pytest.approx(0.25 + 16 / 9 + 4)
+
+
+def test_mean_of_squares_divides_by_twice_the_length():
+    grad, hess = step(Squared(norm_at=1))
+    mean_grad, mean_hess = step(Squared(norm_at=1, reduction="mean"))
+    np.testing.assert_allclose(mean_grad, grad / 6, rtol=1e-6)
+    np.testing.assert_allclose(mean_hess, hess / 6, rtol=1e-6)
+    losses = [
+        Squared(norm_at=1, reduction=reduction).loss(LABELS, SCORES, [3])[0]
+        for reduction in ("sum", "mean")
+    ]
+    assert losses[1] == pytest.approx(losses[0] / 6)
+
+
+def test_squared_without_norm_is_regression_on_every_row():
+    labels = np.array([1.0, 2.0, 2.0, 0.0, 0.0, 3.0])
+    gains = np.array([1.0, 3.0, 3.0, 0.0, 0.0, 7.0])
+    scores = np.linspace(-1, 1, 6)
+    grad, hess = Squared(norm=None).grad_hess(labels, scores, [1, 2, 2, 1])
+    np.testing.assert_allclose(grad, 2 * (scores - gains), rtol=1e-6)
+    np.testing.assert_array_equal(hess, 2.0)
+    losses = Squared(norm=None).loss(labels, scores, [1, 2, 2, 1])
+    np.testing.assert_allclose(losses, np.add.reduceat((scores - gains) ** 2, [0, 1, 3, 5]))
+
+
+def test_kl_spelled_out():
+    q = np.exp(SCORES) * 4 / 9  # e^b is the mean of u
+    grad, hess = step(KL(norm_at=1))
+    np.testing.assert_allclose(grad, q - U, rtol=1e-6)
+    np.testing.assert_allclose(hess, (q + U) / 2, rtol=1e-6)
+    terms = [-math.log(q[0]) - 1 + q[0], (math.log(1 / 3 / q[1]) - 1) / 3 + q[1], q[2]]
+    assert KL(norm_at=1).loss(LABELS, SCORES, [3])[0] == pytest.approx(sum(terms), rel=1e-12)
+
+
+def test_kl_has_nothing_to_do_for_a_constant_at_the_start():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 5, 60).astype(float)
+    grad, _ = KL().grad_hess(labels, np.zeros(60), [20, 30, 10])
+    np.testing.assert_allclose(np.add.reduceat(grad, [0, 20, 50]), 0.0, atol=1e-6)
+
+
+def test_kl_steps_are_at_most_two():
+    scores = np.array([-700.0, -50.0, -10.0, 0.0, 10.0, 50.0, 1e300])
+    for label in (0.0, 4.0):
+        labels = np.concatenate([np.full(7, label), [2.0]])
+        grad, hess = KL().grad_hess(labels, np.append(scores, 0.0), [8])
+        moving = hess > 0
+        assert (np.abs(grad[moving] / hess[moving]) <= 2.0 + 1e-6).all()
+        assert moving[1:].all()
+    # exactly 2 (q - u) / (q + u): the step of 6607 that the exact curvature asks for is less than 2
+    grad, hess = KL(norm_at=1).grad_hess([2, 1, 0], [-10.0, 0.0, 0.0], [3])
+    q = 4 / 9 * math.exp(-10)
+    assert grad[0] / hess[0] == pytest.approx(-2 * (1 - q) / (1 + q), rel=1e-6)
+
+
+def test_bregman_spelled_out():
+    p = 1 / (1 + np.exp(-SCORES))
+    grad, hess = step(Bregman(norm_at=1))
+    np.testing.assert_allclose(grad, p - U, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(hess, (U * (1 - p) + p * (1 - U)) / 2, rtol=1e-6)
+    expected = np.log1p(np.exp(SCORES)).sum() - SCORES @ U
+    assert Bregman(norm_at=1).loss(LABELS, SCORES, [3])[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_bregman_curvature_is_exact_at_the_minimiser():
+    u = np.array([3.0, 1.0, 0.5]) / (3 + 1 / math.log2(3) + 0.5 / 2)
+    grad, hess = Bregman(gain=[0.5, 1.0, 3.0]).grad_hess(LABELS, np.log(u / (1 - u)), [3])
+    np.testing.assert_allclose(grad, 0.0, atol=1e-7)
+    np.testing.assert_allclose(hess, u * (1 - u), rtol=1e-6)
+
+
+def test_bregman_targets_stay_in_the_unit_interval_for_any_discount():
+    """One relevant document has u = 1 / D(1) = 2 with the exponential discount."""
+    grad, _ = Bregman(discount="exp").grad_hess([1, 0], [0.0, 0.0], [2])
+    np.testing.assert_array_equal(grad, [-0.5, 0.5])
+
+
+def test_cosine_spelled_out():
+    grad, hess = step(Cosine(norm_at=1, scale_penalty=0.25))
+    n = math.sqrt(1 + 0.25 + 1 + 4)
+    dot = 0.5 - 1 / 3
+    np.testing.assert_allclose(grad, -U / n + dot / n**3 * SCORES + 0.25 * SCORES, rtol=1e-6)
+    bend = math.sqrt(10) / 3 * n / math.sqrt(2 * n + 1) / n**2
+    np.testing.assert_allclose(hess, bend + 0.25, rtol=1e-6)
+    loss = Cosine(norm_at=1, scale_penalty=0.25).loss(LABELS, SCORES, [3])[0]
+    assert loss == pytest.approx(1 - dot / n + 0.125 * 5.25, rel=1e-12)
+
+
+def test_original_cosine_divides_gains_by_their_euclidean_norm():
+    grad, hess = step(Cosine(norm="l2"), np.zeros(3))
+    np.testing.assert_allclose(grad, [-3 / math.sqrt(10), -1 / math.sqrt(10), 0], rtol=1e-6)
+    np.testing.assert_allclose(hess, 1 / math.sqrt(3) + 1e-3, rtol=1e-6)
+
+
+@pytest.mark.parametrize("norm", ["dcg", "l2"])
+def test_top_k_keeps_ties_and_maps_gains_before_anything_else(norm):
+    labels = np.array([3.0, 1.0, 2.0, 0.0, 2.0])
+    scores = np.array([0.1, 0.7, -0.3, 0.2, 1.5])
+
+    def same(k, mapped):
+        got = Cosine(norm=norm, k=k).grad_hess(labels, scores, [5])
+        expected = Cosine(norm=norm).grad_hess(mapped, scores, [5])
+        return all(np.array_equal(a, b) for a, b in zip(got, expected, strict=True))
+
+    assert same(1, [3, 0, 0, 0, 0])
+    assert same(2, [3, 0, 2, 0, 2])  # both documents tied at the second largest stay
+    assert same(3, [3, 0, 2, 0, 2])
+    assert same(4, labels)
+    assert same(5, labels)
+    assert same(9, labels)
+    assert not same(2, labels)
+
+
+def test_top_k_changes_nothing_where_the_kth_gain_is_zero():
+    labels, scores = [0.0, 2.0, 0.0], [0.4, -0.1, 0.3]
+    for values, expected in zip(
+        Cosine(k=2).grad_hess(labels, scores, [3]),
+        Cosine().grad_hess(labels, scores, [3]),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(values, expected)
+
+
+def test_q_norms_spelled_out():
+    norm = (0.5**3 + 1 + 8) ** (1 / 3)
+    signed_squares = np.array([0.25, -1.0, 4.0])
+    grad, _ = step(QNorm(q=3, norm_at=1))
+    np.testing.assert_allclose(grad, 2 * signed_squares / norm - 2 * U, rtol=1e-6)
+    loss = QNorm(q=3, norm_at=1).loss(LABELS, SCORES, [3])[0]
+    assert loss == pytest.approx(norm**2 - 2 * (0.5 - 1 / 3), rel=1e-12)
+
+    norm = (0.5**3 + 1 + 8 + 1) ** (1 / 3)
+    objective = QNorm(q=3, form="normalized", norm_at=1, scale_penalty=0.1)
+    grad, _ = step(objective)
+    expected = -U / norm + (0.5 - 1 / 3) * signed_squares / norm**4 + 0.1 * signed_squares / norm
+    np.testing.assert_allclose(grad, expected, rtol=1e-6)
+    loss = objective.loss(LABELS, SCORES, [3])[0]
+    assert loss == pytest.approx(-(0.5 - 1 / 3) / norm + 0.05 * (norm**2 - 1), rel=1e-12)
+
+
+def test_curvature_of_the_penalized_form_spelled_out():
+    """For q = 4, psi(a) = 1 + 2 a^2."""
+    scores = np.array([1.0, 0.5, 0.0])
+    squared = scores**2 / math.sqrt(1 + 1 / 16)
+    _, hess = step(QNorm(q=4), scores)
+    np.testing.assert_allclose(hess, np.maximum(1 + 2 * squared, 6 * squared), rtol=1e-6)
+    for q in (2.0, 2.5, 4.0, 30.0):
+        np.testing.assert_allclose(step(QNorm(q=q), [5.0, 0.0, 0.0])[1][0], 2 * (q - 1), rtol=1e-6)
+        for small in (np.zeros(3), [5.0, 0.0, 0.0]):
+            assert step(QNorm(q=q), small)[1][2] == (2.0 if q == 2 else 1.0)
+
+
+def test_the_2_norm_gives_squared_error_and_cosine():
+    for scores in (SCORES, np.zeros(3), np.array([1.0, 0.0, 0.0])):
+        grad, hess = step(QNorm(q=2), scores)
+        expected_grad, expected_hess = step(Squared(), scores)
+        np.testing.assert_allclose(grad, expected_grad, rtol=1e-6)
+        np.testing.assert_allclose(hess, expected_hess, rtol=1e-6)
+    grad, _ = step(QNorm(q=2, form="normalized", scale_penalty=0.01))
+    np.testing.assert_allclose(grad, step(Cosine(scale_penalty=0.01))[0], rtol=1e-5, atol=1e-7)
+
+
+def test_automatic_exponents_follow_the_length_of_each_list():
+    rng = np.random.default_rng(4)
+    group = [2, 30, 7]
+    labels = rng.integers(0, 4, 39).astype(float)
+    labels[:2] = (0, 1)
+    scores = rng.normal(size=39)
+    for form in ("penalized", "normalized"):
+        together = QNorm(form=form).grad_hess(labels, scores, group)
+        start = 0
+        for m in group:
+            rows = slice(start, start + m)
+            alone = QNorm(q=math.log(m) + 2, form=form).grad_hess(labels[rows], scores[rows], [m])
+            for values, expected in zip(together, alone, strict=True):
+                np.testing.assert_array_equal(values[rows], expected)
+            start += m
+
+
+LARGE = np.array([1e300, -1e300, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("objective", "limited"),
+    [
+        (Cosine(), [1e15, -1e15, 0.0]),
+        (QNorm(), [1e15, -1e15, 0.0]),
+        (QNorm(q=1000), [1e15, -1e15, 0.0]),
+        (QNorm(form="normalized"), [1e15, -1e15, 0.0]),
+        (KL(norm_at=1), [60 - math.log(4 / 9), -1e300, 0.0]),
+        (Squared(), [1e31, -1e31, 0.0]),
+        (Bregman(), [800.0, -800.0, 0.0]),
+    ],
+    ids=repr,
+)
+def test_scores_beyond_the_limit_count_as_the_limit(objective, limited):
+    for values, expected in zip(step(objective, LARGE), step(objective, limited), strict=True):
+        assert np.isfinite(values).all()
+        np.testing.assert_allclose(values, expected, rtol=1e-6)
+    assert np.isfinite(objective.loss(LABELS, np.array(limited), [3])).all()
+
+
+@pytest.mark.parametrize("form", ["penalized", "normalized"])
+@pytest.mark.parametrize("q", [2.0, 2.001, 3.0, 7.5, 1000.0])
+def test_q_norms_of_tiny_scores(q, form):
+    """Powers underflow; the gradient is that at zero, to first order."""
+    objective = QNorm(q=q, form=form)
+    for size in (1e-5, 1e-100, 1e-200, 1e-300, 5e-324):
+        grad, hess = step(objective, size * np.array([1.0, -2.0, 0.5]))
+        zero_grad, _ = step(objective, np.zeros(3))
+        np.testing.assert_allclose(grad, zero_grad, rtol=0, atol=1e-4)
+        assert (hess > 0).all()
+        assert np.isfinite(hess).all()
+        assert np.isfinite(objective.loss(LABELS, size * np.ones(3), [3])).all()
