@@ -241,6 +241,12 @@ def test_what_counts_as_the_same_id(qid, n_queries):
     assert QueryLayout.from_qid(qid).n_queries == n_queries
 
 
+@pytest.mark.parametrize("ids", [[True, 1, 1.0], [1, True, 1.0], [1.0, True, 1]])
+def test_an_id_is_shown_as_it_first_came(ids):
+    (shown,) = QueryLayout.from_qid(ids).query_ids
+    assert shown is ids[0]
+
+
 def test_layouts_of_dtypes_agree():
     """One column of ids means the same in whatever type it comes."""
     ids = [3, 1, 3, 2, 2, 1]

@@ -282,6 +282,26 @@ def test_an_interrupt_while_threads_start(monkeypatch):
     assert len(ended) == n_ended <= 1
 
 
+@needs_signals
+@pytest.mark.usefixtures("ctrl_c")
+def test_a_thread_that_starts_after_an_interrupt_does_nothing(monkeypatch):
+    start, late, done = threading.Thread.start, [], []
+
+    def interrupted_start(self):
+        late.append(self)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", interrupted_start)
+        with pytest.raises(KeyboardInterrupt):
+            run_blocks(lambda *span: done.append(span), CUTS)
+    for thread in late:
+        start(thread)
+        thread.join()
+    assert len(late) == 1
+    assert done == []
+
+
 @kernel()
 def _fill(first, last, out):
     for q in range(first, last):

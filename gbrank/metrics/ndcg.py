@@ -31,6 +31,22 @@ def divide_block(values, best, first, last):
         values[q] = values[q] / best[q] if best[q] > 0.0 else 0.0
 
 
+@kernel()
+def _best_dcg_of_grades(counts, gains, cutoffs, discounts, best):
+    """Write the best DCG of each query, from how often it has each grade."""
+    for q in range(len(counts)):
+        total = 0.0
+        rank = 0
+        for grade in range(len(gains) - 1, -1, -1):
+            last = min(rank + np.int64(counts[q, grade]), cutoffs[q])
+            discount = 0.0
+            for i in range(rank, last):
+                discount += discounts[i]
+            total += gains[grade] * discount
+            rank = last
+        best[q] = total
+
+
 class NDCG(DCG):
     """Normalised discounted cumulative gain: see :func:`ndcg_score`."""
 
@@ -72,14 +88,13 @@ def best_dcg(
 
     ``gains`` are by code; ``gains_grow`` says that a larger label never has a smaller one.
     """
-    layout = judgments.layout
-    if gains_grow and judgments.n_grades:
-        best = judgments.by_label
-    else:
-        codes = judgments.codes
-        best = rank_queries(gains[codes], layout.bounds, ranks, "stable", codes, gains)
+    layout, codes = judgments.layout, judgments.codes
     ideal = np.empty(layout.n_queries)
-    dcg_block(gains, ranks, layout.bounds, *best, discounts, 0, layout.n_queries, ideal)
+    if gains_grow and judgments.n_grades:
+        _best_dcg_of_grades(judgments.grade_counts, gains, ranks, discounts, ideal)
+    else:
+        best = rank_queries(gains[codes], layout.bounds, ranks, "stable", codes, gains)
+        dcg_block(gains, ranks, layout.bounds, *best, discounts, 0, layout.n_queries, ideal)
     return ideal
 
 

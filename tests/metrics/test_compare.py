@@ -103,6 +103,22 @@ def test_sign_flips_of_few_queries_are_tried_all():
     assert sign_flip_test(differences, 16, 0) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize("shift", [0.0, 0.1, 0.2, 0.3])
+def test_random_sign_flips_agree_with_scipy(shift):
+    differences = np.random.default_rng(4).normal(shift, 1.0, 50)
+    theirs = stats.permutation_test(
+        (differences,),
+        np.mean,
+        permutation_type="samples",
+        n_resamples=9_999,
+        vectorized=True,
+        random_state=1,
+    ).pvalue
+    error = 5 * np.sqrt(2 * theirs * (1 - theirs) / 10_000)
+    assert sign_flip_test(differences, 9_999, 0) == pytest.approx(theirs, abs=error)
+    assert sign_flip_test(differences, 1, 0) in (0.5, 1.0)  # the signs found are one of the two
+
+
 def test_holm_spelled_out():
     # sorted: .01 * 4, .02 * 3, .03 * 2 (not below the one before), .9 * 1
     assert holm([0.03, 0.01, 0.9, 0.02]) == pytest.approx([0.06, 0.04, 0.9, 0.06])
