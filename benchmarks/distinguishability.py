@@ -432,10 +432,10 @@ def report_settings(claims: list[Claim], outcomes: list[Outcome]) -> list[str]:
         "",
         "The setting of the figures, and the way in which the claims are judged, were chosen after "
         "a first run with the second setting below, in which 2^-r told two of the three pairs "
-        "apart near n = 5000. How often 2^-r errs depends on the noise of labels: theorem 10 bounds the "
-        "probability of an error from below, but by a small number where labels are nearly "
-        "certain, and the third setting violates its assumption. Seeds are others than that of the figures. "
-        "In how many of them each claim holds:",
+        "apart near n = 5000. How often 2^-r errs depends on the noise of labels: theorem 10 "
+        "bounds the probability of an error from below, but by a small number where labels are "
+        "nearly certain, and the third setting violates its assumption. Seeds are others than "
+        "that of the figures. In how many of them each claim holds:",
         "",
         "| claim | " + " | ".join(outcome.setting for outcome in outcomes) + " |",
         "| --- |" + " --- |" * len(outcomes),

@@ -129,7 +129,8 @@ def report(rows: list[dict[str, object]], sets: list[str]) -> str:
 Mean over the five folds ± the standard error over folds, on test queries. Queries without a
 relevant document are skipped, ties averaged. The same trees for all, at most {MOST_TREES}, early
 stopping ({PATIENCE} trees) on validation NDCG@5. The standard errors are larger than most
-differences: these sets are small. The floor is the single feature that ranks the training queries best.
+differences: these sets are small. The floor is the single feature that ranks the training queries
+best.
 
 - trees: {settings}
 {facts}

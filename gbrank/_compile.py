@@ -61,7 +61,9 @@ def kernel(fastmath: frozenset[str] = LOOP_MATH) -> Callable[[Callable[..., Any]
 
     def compile_lazily(function: Callable[..., Any]) -> Any:
         dispatcher = njit(nogil=True, fastmath=set(fastmath), error_model="numpy")(function)
-        with contextlib.suppress(RuntimeError):  # numba found no folder that it may write to
+        # RuntimeError: numba found no folder that it may write to. AttributeError: a numba whose
+        # cache is built differently. There is then no cache, which costs time and nothing else.
+        with contextlib.suppress(RuntimeError, AttributeError):
             dispatcher._cache = _KernelCache(function)
         return dispatcher
 

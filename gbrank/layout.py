@@ -176,6 +176,11 @@ def check_labels(
     return values
 
 
+def count_rows(values: Any, name: str) -> int:
+    """Return the number of entries of a one-dimensional argument, before anything else is known."""
+    return len(_one_dimensional(values, name))
+
+
 def check_scores(scores: ArrayLike, layout: QueryLayout | None = None) -> FloatArray:
     """Return scores as contiguous float64; refuse NaN and infinities."""
     values = _numbers(scores, "scores")

@@ -23,6 +23,7 @@ from gbrank.layout import (
     check_labels,
     check_scores,
     check_weights,
+    count_rows,
 )
 from gbrank.parallel import cut_queries, resolve_n_jobs, run_blocks
 
@@ -67,7 +68,7 @@ class Training:
                 "the training data have no queries: give group= (rows per query) to the Dataset or "
                 "to fit, or use gbrank.Ranker with qid="
             )
-        self.layout = QueryLayout.from_group(group, len(np.asarray(labels)))
+        self.layout = QueryLayout.from_group(group, count_rows(labels, "labels"))
         self.sources = (labels, weight, group)
         checked = check_labels(labels, self.layout)
         self.weight = None
@@ -190,7 +191,7 @@ class Objective(BaseEstimator, ABC):
     ) -> FloatArray:
         """Return the loss of every query as float64, before weights."""
         self.check_params()
-        layout = QueryLayout.from_group(group, len(np.asarray(labels)))
+        layout = QueryLayout.from_group(group, count_rows(labels, "labels"))
         checked_labels, checked_scores = check_labels(labels, layout), check_scores(scores, layout)
         losses = np.zeros(layout.n_queries)
         for query in range(layout.n_queries):

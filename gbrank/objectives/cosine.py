@@ -7,8 +7,8 @@ norm::
 
 The similarity alone does not see the scale of scores: it is not defined at s = 0, where boosting
 starts, and better scores can always be had by longer ones. The 1 in n does away with the first, the
-penalty with the second. Neither turns the minimiser: both see only the length of s, so the
-expectation is least in the direction of ``E[t]``.
+penalty (``scale_penalty``) with the second. Neither turns the minimiser: both see only the length
+of s, so the expectation is least in the direction of ``E[t]``.
 
 Gradient ``-t / n + (<s, t> / n^3 + penalty) s``. The Hessian has no use as it is: all zeros at
 s = 0, negative eigenvalues elsewhere. The curvature used is the same for all documents of a query::

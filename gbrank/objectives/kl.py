@@ -101,9 +101,10 @@ class KL(RelevanceObjective):
         target, counts = self.relevance(labels, layout)
         base = np.full(layout.n_queries, -np.inf)  # q = 0 in queries that do not count
         filled = layout.sizes > 0
-        base[filled] = np.add.reduceat(target, layout.bounds[:-1][filled]) if filled.any() else 0.0
-        base[counts] = np.log(base[counts] / layout.sizes[counts])
-        base[~counts] = -np.inf
+        if filled.any():
+            totals = np.zeros(layout.n_queries)
+            totals[filled] = np.add.reduceat(target, layout.bounds[:-1][filled])
+            base[counts] = np.log(totals[counts] / layout.sizes[counts])
         return target, np.repeat(base, layout.sizes)
 
     def step(

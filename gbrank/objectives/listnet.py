@@ -47,7 +47,7 @@ class ListNet(Objective):
 
     Parameters
     ----------
-    temperature : float > 0, default=1.0
+    temperature : float >= 1e-6, default=1.0
         Divides the labels; 1.0 is the original.
     neumann_order : {0, 2, 4}, default=2
         Off-diagonal curvature carried by the gradient; 0 gives the plain gradient.
@@ -87,7 +87,7 @@ class ListNet(Objective):
         self.check_params()
 
     def check_params(self) -> None:
-        check_number("temperature", self.temperature, low=0.0, low_open=True)
+        check_number("temperature", self.temperature, low=1e-6)
         check_neumann_order(self.neumann_order)
         if self.k is not None:
             check_whole("k", self.k, low=1, also="None")

@@ -5,11 +5,11 @@ Loss of a query, with u = G / Z the gains divided by the best DCG::
     |s|_q^2 - 2 <s, u>                                               form="penalized"
     - <s, u> / N + (penalty / 2) (N^2 - 1),  N = (sum |s|^q + 1)^(1/q)    form="normalized"
 
-q = 2 gives squared error and cosine. A larger q asks less of the many documents with small gains:
-with p = q / (q - 1) the expectation is least at ``s_i ~ E[u_i]^(p-1)``. ``q="auto"`` is
-``ln(m) + 2`` for m documents. The 1 in N makes the second form smooth at s = 0, where boosting
-starts, and its penalty keeps scores from growing without end; both see only ``|s|_q``, and do not
-turn the minimiser.
+q = 2 gives squared error and cosine. A larger q brings the scores of large and small gains closer
+together: with p = q / (q - 1) the expectation is least where ``s_i`` is proportional to
+``E[u_i]^(p-1)``. ``q="auto"`` is ``ln(m) + 2`` for m documents. The 1 in N makes the second form
+smooth at s = 0, where boosting starts, and its penalty (``scale_penalty``) keeps scores from
+growing without end; both see only ``|s|_q``, and do not turn the minimiser.
 
 With ``a_i = |s_i| / |s|_q`` and the sign of s_i, the gradient of the first form is
 ``2 |s|_q a_i^(q-1) sign - 2 u_i``. Its exact curvature is no good for boosting, being 0 at s_i = 0.
@@ -18,9 +18,9 @@ The one used is, with k = q / 2::
     h_i = max(psi(a_i), 2 (q-1) a_i^(q-2))
     psi(a) = 1 + k a^2 (1 - a^(q-2))^2 / (a^q - 1 - k (a^2 - 1))
 
-It goes from 1 for documents that are small in their list to the exact 2 (q - 1) for one that stands
-alone. Its second part bounds the Hessian at s, the first all that may come: for every step v,
-however large ::
+For q > 2 it goes from 1 for documents that are small in their list to the exact 2 (q - 1) for one
+that stands alone; for q = 2 it is the exact 2. Its second part bounds the Hessian at s, the first
+all that may come: for every step v, however large ::
 
     |s + v|_q^2  <=  |s|_q^2 + <gradient, v> + sum_i psi(a_i) v_i^2                      (1)
 

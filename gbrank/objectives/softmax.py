@@ -14,6 +14,7 @@ converge and K is small by design; odd K is refused, because for two documents S
 and the numerator would be exactly zero. At every order the numerators of a query sum to zero.
 """
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ _SMALLEST_REST = 1e-15
 
 def check_neumann_order(order: Any) -> None:
     """Refuse any order but 0, 2 and 4."""
-    if isinstance(order, bool) or order not in NEUMANN_ORDERS:
+    if isinstance(order, bool) or not isinstance(order, Integral) or order not in NEUMANN_ORDERS:
         raise ValueError(
             f"neumann_order must be one of {NEUMANN_ORDERS}, got {order!r}; odd orders give a zero "
             "or reversed step for two documents"
