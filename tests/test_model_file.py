@@ -365,7 +365,7 @@ def test_newer_version_warns_and_predicts(fitted, saved, data, monkeypatch, vers
     if newer:
         with pytest.warns(UserWarning, match=f"written by gbrank {version}") as caught:
             loaded = Ranker.load_model(saved)
-        assert Path(caught[0].filename).name in ("ranker.py", "test_model_file.py")
+        assert Path(caught[0].filename).name == "test_model_file.py"
     else:
         loaded = load_quietly(saved)
     np.testing.assert_array_equal(loaded.predict(data.X), fitted.predict(data.X))
@@ -522,7 +522,8 @@ def test_all_kinds_of_parameters(fitted, tmp_path):
         "empty": np.empty((0, 3), dtype=np.int64),
         "names": np.array(["a", "ü"], dtype=object),
         "text": 'quote " bracket ]} line\nend \ud800 ü',
-        "keys": {1: "a", (2, 3): "b", "$tuple": "c"},
+        "keys": {1: "a", (2, 3): "b"},
+        "keys like ours": {"$tuple": "c"},
         "set": {3, 1, 2},
         "big": 10**40,
     }

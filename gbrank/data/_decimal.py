@@ -29,7 +29,7 @@ _FRACTION_BITS = np.uint64(11)
 _FRACTION_MASK = np.uint64(2**11 - 1)
 _HALF = np.uint64(2**10)
 _ALMOST_ONE = np.uint64(2**64 - 4)
-_ZERO, _ONE, _HALF_WORD = np.uint64(0), np.uint64(1), np.uint64(32)
+_ZERO, _ONE, _TEN, _HALF_WORD = np.uint64(0), np.uint64(1), np.uint64(10), np.uint64(32)
 
 #: The 29 bits that a float64 has more than a float32, and their pattern half way between two.
 _EXTRA_BITS = np.uint64(2**29 - 1)
@@ -123,11 +123,26 @@ def to_float64(digits, power, cut_off):
 
 
 @kernel(EXACT_MATH)
-def rounds_twice(value):
-    """Tell whether a float64 >= 0 may be nearest to a decimal, but its float32 may not."""
+def _is_whole(digits, power):
+    while power < 0 and digits % _TEN == _ZERO:
+        digits //= _TEN
+        power += 1
+    return power >= 0
+
+
+@kernel(EXACT_MATH)
+def rounds_twice(value, digits, power, cut_off):
+    """Tell whether rounding a decimal to float64 and then to float32 may miss the nearest float32.
+
+    ``value`` >= 0 is the float64 nearest to the decimal. There is no harm in a whole number that it
+    holds exactly; other decimals that are half way between two float32 are not told apart from
+    those that only seem to be.
+    """
     if value < _SMALLEST_NORMAL_FLOAT32:
         return value > 0.0
-    return np.float64(value).view(np.uint64) & _EXTRA_BITS == _MIDDLE
+    if np.float64(value).view(np.uint64) & _EXTRA_BITS != _MIDDLE:
+        return False
+    return cut_off or value > EXACT_DIGITS or not _is_whole(digits, power)
 
 
 def nearest_float(text: str, single: bool) -> float:

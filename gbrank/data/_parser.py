@@ -159,7 +159,7 @@ def _read_value(text, at, single):
     if kind == _NAN:
         return True, False, np.nan
     value = np.inf if kind == _INFINITE else to_float64(digits, power, cut_off)
-    is_hard = np.isnan(value) or (single and rounds_twice(value))
+    is_hard = np.isnan(value) or (single and rounds_twice(value, digits, power, cut_off))
     return True, is_hard, -value if negative else value
 
 
@@ -331,10 +331,12 @@ def parse_lines(
             if 0 < n_digits <= _MOST_DIGITS and _ends_token(byte):
                 if digits <= EXACT_DIGITS and -23 < power <= 0:
                     value = np.float64(digits) / EXACT_POWERS[np.uintp(-power)]
-                    is_hard = single and power < 0 and rounds_twice(value)
+                    is_hard = single and rounds_twice(value, digits, power, False)
                 else:
                     value = to_float64(digits, power, False)
-                    is_hard = np.isnan(value) or (single and rounds_twice(value))
+                    is_hard = np.isnan(value) or (
+                        single and rounds_twice(value, digits, power, False)
+                    )
                 if negative:
                     value = -value
             else:

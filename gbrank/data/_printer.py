@@ -54,7 +54,9 @@ def _shortest(value, single):
             digits = np.uint64(np.rint(value * EXACT_POWERS[n_decimals]))
             back = to_float64(digits, -n_decimals, False)
             if single:
-                if np.float32(back) == np.float32(value) and not rounds_twice(back):
+                if np.float32(back) == np.float32(value) and not rounds_twice(
+                    back, digits, -n_decimals, False
+                ):
                     return digits, n_decimals
             elif back == value:
                 return digits, n_decimals

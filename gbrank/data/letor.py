@@ -149,6 +149,8 @@ def load_letor(
     >>> folder.cleanup()
     """
     options = check_options(sparse, dtype, missing, n_features, zero_based, comments)
+    if not (cache is None or isinstance(cache, bool | str | os.PathLike)):
+        raise TypeError(f"cache must be None, True, False or a folder, got {cache!r}")
     n_threads = resolve_n_jobs(n_jobs)
     paths = files_of(path)
     if cache is None or cache is False:
