@@ -336,7 +336,7 @@ def test_missing_ids_are_refused(qid):
         (np.zeros((3, 1)), r"an array of shape \(3, 1\)"),
         (pd.DataFrame({"qid": [1, 2]}), r"an array of shape \(2, 1\)"),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__ if not isinstance(value, str) else value,
 )
 def test_qid_must_be_one_dimensional(qid, got):
     with pytest.raises(ValueError, match=f"^qid must be one-dimensional, got {got}$"):

@@ -5,12 +5,14 @@ Any strictly convex psi whose gradient keeps the order of its argument gives the
 divided by the best DCG. With ``psi(u) = sum u log u + (1 - u) log(1 - u)``, whose gradient is the
 logit, that loss is, up to what does not depend on s::
 
-    sum_i log(1 + e^s_i) - s_i u_i
+    sum_i log(1 + e^(s_i + b)) - (s_i + b) u_i,    b = logit(1 / m) = -log(m - 1)
 
-Its expectation is least at ``s = logit(E[u])``. u must lie in [0, 1], so discounts count relative
-to that of the first rank, which the logarithmic one has 1 for anyway.
+Its expectation is least at ``s = logit(E[u]) - b``. b depends on the number m of documents alone
+and changes no order; without it boosting, which starts at s = 0, would spend its first tens of
+trees on telling every document of a long list that u is small. u must lie in [0, 1], so discounts
+count relative to that of the first rank, which the logarithmic one has 1 for anyway.
 
-With p = 1 / (1 + e^-s) the gradient is ``p - u``, in [-1, 1], and the exact curvature
+With p = 1 / (1 + e^-(s + b)) the gradient is ``p - u``, in [-1, 1], and the exact curvature
 ``p (1 - p)``, which vanishes where p is far from u as well: p = 1 - 1e-9 with u = 0 asks for a step
 of 1e9. The curvature used is ::
 
@@ -51,9 +53,9 @@ from gbrank.objectives.relevance import RelevanceObjective
 
 
 @kernel()
-def _bregman_rows(scores, target, weight, grad, hess):
+def _bregman_rows(scores, target, base, weight, grad, hess):
     for i in range(len(scores)):
-        p, u = sigmoid(scores[i]), target[i]
+        p, u = sigmoid(scores[i] + base[i]), target[i]
         grad[i] = np.float32(weight[i] * (p - u))
         hess[i] = np.float32(weight[i] * 0.5 * (u * (1.0 - p) + p * (1.0 - u)))
 
@@ -61,8 +63,9 @@ def _bregman_rows(scores, target, weight, grad, hess):
 class Bregman(RelevanceObjective):
     """Bregman divergence with logistic link, ``sum log(1 + e^s) - s u``: consistent with NDCG.
 
-    Its expectation is least at ``s = logit(E[u])``, ``u = G / Z`` in [0, 1]. Convex, with gradients
-    in [-1, 1], whatever the scores: a good fit for trees. A query of one document or of equal gains
+    Scores of a list of m documents count from ``logit(1 / m)``: the expectation is least at
+    ``s = logit(E[u]) + log(m - 1)``, ``u = G / Z`` in [0, 1]. Convex, with gradients in [-1, 1],
+    whatever the scores: a good fit for trees. A query of one document or of equal gains
     has nothing to rank and is left out.
 
     Parameters
@@ -117,8 +120,13 @@ class Bregman(RelevanceObjective):
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         relevance, counts = self.relevance(labels, layout)
-        weight = np.repeat(counts.astype(np.float64), layout.sizes)
-        return self._in_unit_interval(relevance), weight
+        sizes = layout.sizes
+        base, weight = -np.log(np.maximum(sizes - 1, 1)), counts.astype(np.float64)
+        return (
+            self._in_unit_interval(relevance),
+            np.repeat(base, sizes),
+            np.repeat(weight, sizes),
+        )
 
     def step(
         self,
@@ -141,4 +149,5 @@ class Bregman(RelevanceObjective):
         relevance = self.relevance_of_query(labels)
         if relevance is None:
             return 0.0
-        return float(np.sum(np.logaddexp(0.0, scores) - scores * self._in_unit_interval(relevance)))
+        moved = scores - np.log(len(scores) - 1)
+        return float(np.sum(np.logaddexp(0.0, moved) - moved * self._in_unit_interval(relevance)))

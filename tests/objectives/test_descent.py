@@ -119,7 +119,7 @@ def descend(objective, steps, rate=1.0):
     [
         (Squared(gain=POSITIVE_GAINS), 1, lambda u: u),
         (KL(gain=POSITIVE_GAINS), 20, lambda u: np.log(u / u.mean())),
-        (Bregman(gain=POSITIVE_GAINS), 20, lambda u: np.log(u / (1 - u))),
+        (Bregman(gain=POSITIVE_GAINS), 20, lambda u: np.log(u / (1 - u) * (len(u) - 1))),
         (QNorm(gain=POSITIVE_GAINS, q=2), 1, lambda u: u),
         (
             QNorm(gain=POSITIVE_GAINS, q=4),

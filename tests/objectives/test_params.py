@@ -110,7 +110,9 @@ def test_seeds(seed):
 
 
 @pytest.mark.parametrize(
-    "seed", [-1, 2**32, 10**30, 0.0, True, "0", None, np.random.default_rng(0), np.nan], ids=repr
+    "seed",
+    [-1, 2**32, 10**30, 0.0, True, "0", None, np.random.default_rng(0), np.nan],
+    ids=lambda seed: "generator" if isinstance(seed, np.random.Generator) else repr(seed),
 )
 def test_bad_seeds(seed):
     expected = f"whole number from 0 to 2^32 - 1, got {seed!r}"

@@ -94,7 +94,7 @@ def qnorm_minimizer(u, q):
         (Squared(reduction="mean"), EXPECTED_U),
         (Squared(norm=None), expected(2**VECTORS - 1)),
         (KL(), np.log(EXPECTED_U / EXPECTED_U.mean())),
-        (Bregman(), logit(EXPECTED_U)),
+        (Bregman(), logit(EXPECTED_U) + np.log(len(EXPECTED_U) - 1)),
         (QNorm(q=2.0), EXPECTED_U),
         (QNorm(q=3.0), qnorm_minimizer(EXPECTED_U, 3.0)),
         (QNorm(), qnorm_minimizer(EXPECTED_U, np.log(3) + 2)),
