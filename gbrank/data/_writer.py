@@ -78,7 +78,8 @@ def _lines(
     """Return the text, a piece at a time."""
     is_sparse = issparse(features)
     n_rows, n_columns = features.shape
-    dense_columns = np.empty(0) if is_sparse else np.arange(n_columns, dtype=np.int32)
+    dtype = features.dtype if features.dtype in (np.float32, np.float64) else np.float64
+    every_column = np.arange(0 if is_sparse else n_columns, dtype=np.int32)
     # The reader goes by the columns that are named, so the last one has to be.
     names_last = not is_sparse or (features.indices == n_columns - 1).any()
     ending = b"" if names_last or n_columns == 0 else f" {n_columns - 1 + first_index}:0".encode()
@@ -86,11 +87,12 @@ def _lines(
     for row in range(n_rows):
         if is_sparse:
             places = slice(features.indptr[row], features.indptr[row + 1])
-            values, columns = features.data[places], features.indices[places]
+            values, columns = features.data[places], features.indices[places].astype(np.int32)
         else:
-            values, columns = features[row], dense_columns
+            values, columns = features[row], every_column
         out += f"{_shortest(labels[row])} qid:{qids[row]}".encode()
-        _add_features(out, values, columns, first_index)
+        # A copy of one row at a time: strides, types and read-only arrays stop here.
+        _add_features(out, np.array(values, dtype=dtype), columns, first_index)
         out += ending
         ending = b""
         if texts[row]:
@@ -129,7 +131,7 @@ def _shortest(number: np.floating[Any]) -> str:
 
 
 def _check_features(X: Any) -> Any:
-    """Return an array, or a sparse matrix with sorted columns, of float32 or float64."""
+    """Return an array of numbers, or a sparse matrix with sorted columns."""
     if issparse(X):
         features = csr_matrix(X)
         if not features.has_canonical_format:
@@ -143,9 +145,7 @@ def _check_features(X: Any) -> Any:
         )
     if features.dtype.kind not in "biuf":
         raise TypeError(f"X must be numbers, got dtype {features.dtype}")
-    if features.dtype not in (np.float32, np.float64):
-        features = features.astype(np.float64)
-    return features if issparse(features) else np.require(features, requirements=("C", "A"))
+    return features
 
 
 def _whole_numbers(layout: QueryLayout) -> IntArray:

@@ -141,7 +141,12 @@ HALF_WAY = [
     "8388608.5",  # a tie again, and not whole
     "16777217.0000000000000001",  # nearest to one float64, and to the other float32
     "16777216.9999999999999999",
+    "5.074913740158081",  # its float64 is half way between two float32, itself it is not
+    "6.040552377700806",
     "9007199254740993",  # between two float64
+    "1.00000000000000011102230246251565404236316680908203125",
+    "1.000000000000000111022302462515654042363166809082031251",  # decided by the 55th digit
+    "1.000000000000000111022302462515654042363166809082031249",
     "9007199254740993.00000000000000000000000001",
     "1.17549421069244107548702944484928734882705242874589e-38",  # largest subnormal float32
     "7.00649232162408535461864791644958e-46",  # half of the smallest float32
@@ -169,6 +174,33 @@ def test_every_value_is_the_nearest_float(tmp_path_factory, texts):
             assert letor_oracle.is_nearest(value, text), (value, text)
         sparse = load_letor(path, dtype=dtype, sparse=True, n_jobs=1).X
         np.testing.assert_array_equal(sparse.toarray(), dense)
+
+
+def test_many_long_numbers(write):
+    """Python's float, which always rounds correctly, is the oracle."""
+    rng = np.random.default_rng(5)
+    lines = []
+    for row in range(300):
+        features = []
+        for column in range(1, 101):
+            digits = "".join(map(str, rng.integers(0, 10, rng.integers(14, 26))))
+            point = rng.integers(0, len(digits))
+            exponent = ["", f"e{rng.integers(-290, 290)}"][rng.integers(2)]
+            features.append(f"{column}:{digits[:point]}.{digits[point:]}{exponent}")
+        lines.append(f"0 qid:{row} " + " ".join(features))
+    X = load_letor(write("\n".join(lines)), dtype=np.float64).X
+    expected = [[float(token.split(":")[1]) for token in line.split()[2:]] for line in lines]
+    np.testing.assert_array_equal(X, expected)
+    with np.errstate(over="ignore"):
+        rounded = np.array(expected).astype(np.float32)
+    np.testing.assert_array_equal(load_letor(write("\n".join(lines))).X, rounded)
+
+
+def test_many_values_that_need_big_integers(write):
+    texts = ["16777217.0000000000000001", "9007199254740993", "8e-46"] * 50
+    features = " ".join(f"{column}:{text}" for column, text in enumerate(texts, 1))
+    X = load_letor(write(f"0 qid:1 {features}\n" * 3)).X
+    np.testing.assert_array_equal(X, [[16777218, 2**53, 2**-149] * 50] * 3)
 
 
 @pytest.mark.parametrize("text", HALF_WAY)

@@ -140,6 +140,15 @@ def test_other_types_are_written_as_numbers(tmp_path, X):
     np.testing.assert_array_equal(load_letor(tmp_path / "a.txt").X, np.asarray(X))
 
 
+def test_arrays_of_any_layout(tmp_path):
+    X = np.arange(12.0).reshape(3, 4)
+    read_only = X.copy()
+    read_only.flags.writeable = False
+    for same in (np.asfortranarray(X), read_only, np.repeat(X, 2, axis=0)[::2], csc_matrix(X)):
+        dump_letor(same, [0, 1, 2], [1, 1, 1], tmp_path / "a.txt")
+        np.testing.assert_array_equal(load_letor(tmp_path / "a.txt").X, X)
+
+
 def test_frames_and_series(tmp_path):
     frame = pd.DataFrame({"a": [1.5, 2.0], "b": [0, 1]}, index=[7, 3])
     dump_letor(frame, pd.Series([1, 0]), pd.Series([5, 5]), tmp_path / "a.txt")
