@@ -69,7 +69,7 @@ class UnitCurvature:
 def loss_curve(
     part: Part, objective: Objective, called: object, learning_rate: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean training loss and NDCG@10 after every tree."""
+    """Return the mean training loss and NDCG@10 after every tree; inf once training diverges."""
     _, sizes = np.unique(part.qid, return_counts=True)
     params = {**PARAMS, "learning_rate": learning_rate}
     dataset = lgb.Dataset(part.X, part.y, group=sizes, params=params)
@@ -82,8 +82,15 @@ def loss_curve(
         return called(scores, data)
 
     for _ in range(TREES + 1):  # the loss is seen one step later
-        booster.update(fobj=spy)
-    return np.array(losses[1:]), np.array(ndcgs[1:])
+        try:
+            booster.update(fobj=spy)
+        except (ValueError, lgb.basic.LightGBMError):  # scores or gradients blew up
+            break
+    missing = TREES + 1 - len(losses)
+    return (
+        np.nan_to_num(np.array(losses + [np.inf] * missing)[1:], nan=np.inf, posinf=np.inf),
+        np.array(ndcgs + [np.nan] * missing)[1:],
+    )
 
 
 def trees_to_reach(losses: np.ndarray, target: float) -> int | None:

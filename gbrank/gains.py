@@ -163,12 +163,12 @@ def compute_discounts(n: int, discount: DiscountSpec = "log") -> FloatArray:
     """
     ranks = np.arange(1, n + 1, dtype=np.float64)
     if isinstance(discount, str):
-        if discount not in _DISCOUNTS:
+        if discount not in DISCOUNTS:
             raise ValueError(
-                f"discount must be one of {sorted(_DISCOUNTS)} or a function of the rank, "
+                f"discount must be one of {sorted(DISCOUNTS)} or a function of the rank, "
                 f"got {discount!r}"
             )
-        values = _DISCOUNTS[discount](ranks)
+        values = DISCOUNTS[discount](ranks)
     elif callable(discount):
         values = _returned_numbers(discount(ranks), "discount")
     else:
@@ -187,7 +187,7 @@ def compute_discounts(n: int, discount: DiscountSpec = "log") -> FloatArray:
     return np.ascontiguousarray(values)
 
 
-_DISCOUNTS: dict[str, Callable[[FloatArray], FloatArray]] = {
+DISCOUNTS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "log": lambda ranks: 1.0 / np.log2(1.0 + ranks),
     "power": PowerDiscount(0.5),
     "zipf": lambda ranks: 1.0 / ranks,

@@ -215,7 +215,7 @@ def compare(
     middle = weighted.mean(axis=1, keepdims=True)
     influence = middle + relative * (differences - middle)
 
-    intervals = _bootstrap_intervals(influence, confidence, n_resamples, random_state)
+    intervals = bootstrap_intervals(influence, confidence, n_resamples, random_state)
     p_t = [_t_test(row) for row in influence]
     p_permutation = [sign_flip_test(row, n_resamples, random_state) for row in weighted]
     p_t_holm, p_permutation_holm = holm(p_t), holm(p_permutation)
@@ -243,7 +243,7 @@ def compare(
     return Comparison(chosen, means, compared, confidence, values.shape[1])
 
 
-def _bootstrap_intervals(
+def bootstrap_intervals(
     influence: FloatArray, confidence: float, n_resamples: int, random_state: int
 ) -> list[tuple[float, float]]:
     """Return the percentile interval of the mean of each row; all rows share their samples."""

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from gbrank.layout import FloatArray, check_query_weights
 from gbrank.metrics import Metric, compare, evaluate, get_metric
 from gbrank.metrics.base import layout_of
-from gbrank.metrics.comparison import _bootstrap_intervals
+from gbrank.metrics.comparison import bootstrap_intervals
 from gbrank.plotting.base import BETTER, NEUTRAL, Display
 
 
@@ -191,7 +191,7 @@ def _means_with_intervals(
     means = (relative * stacked).mean(axis=1, keepdims=True)
     # what each query adds to the weighted mean, to first order, as in gbrank.metrics.compare
     influence = means + relative * (stacked - means)
-    intervals = _bootstrap_intervals(influence, confidence, n_resamples, random_state)
+    intervals = bootstrap_intervals(influence, confidence, n_resamples, random_state)
     return (
         dict(zip(values, means[:, 0].tolist(), strict=True)),
         dict(zip(values, intervals, strict=True)),

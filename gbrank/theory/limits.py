@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.gains import _DISCOUNTS, DiscountSpec, GainSpec, PowerDiscount, compute_discounts
+from gbrank.gains import DISCOUNTS, DiscountSpec, GainSpec, PowerDiscount, compute_discounts
 from gbrank.metrics.ranks import check_cutoff, cutoffs
 from gbrank.theory.profile import RelevanceProfile
 
@@ -143,7 +143,7 @@ def pseudo_expectation(
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 2:
         raise ValueError(f"n must be a whole number of documents >= 2, got {n!r}")
     compute_discounts(2, discount)  # refuses what is no discount
-    weight: Any = _DISCOUNTS[discount] if isinstance(discount, str) else discount
+    weight: Any = DISCOUNTS[discount] if isinstance(discount, str) else discount
     deepest = float(min(n, cutoffs(np.array([n]), check_cutoff(k))[0]))
 
     def area(gain_at: Callable[[Any], Any], end: float) -> float:
