@@ -143,6 +143,7 @@ HALF_WAY = [
     "16777216.9999999999999999",
     "5.074913740158081",  # its float64 is half way between two float32, itself it is not
     "6.040552377700806",
+    "1152921573326323713",  # likewise, though whole
     "9007199254740993",  # between two float64
     "1.00000000000000011102230246251565404236316680908203125",
     "1.000000000000000111022302462515654042363166809082031251",  # decided by the 55th digit
@@ -401,6 +402,7 @@ MESSAGES = {
     "1 qid:1 1:1.5.2": "the value of feature 1 must be a number, got '1.5.2'",
     "1 qid:1 1234567:1": "feature 1234567 is beyond 1000000, the most there can be; if it is meant",
     "1 qid:1 12345678901:1": "feature 12345678901 is beyond 1000000",
+    "1 qid:1 18446744073709551617:1": "feature 18446744073709551617 is beyond 1000000",  # 2^64 + 1
     "1 qid:1 1:" + "9" * 90 + "x": "must be a number, got '" + "9" * 38 + "...'",
 }
 
