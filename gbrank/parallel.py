@@ -6,11 +6,14 @@ GIL. A step starts its threads and joins them: nothing outlives a call, so nothi
 fork.
 """
 
+import _thread
 import contextlib
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,5 +114,58 @@ def run_blocks(work: Callable[[int, int, int], object], cuts: NDArray[np.int64])
             with contextlib.suppress(KeyboardInterrupt):  # one is on its way already
                 time.sleep(0.001)
         raise
+    if errors:
+        raise errors[0]
+
+
+def share_pieces(work: Callable[[int, int], object], n_pieces: int, n_threads: int) -> None:
+    """Call ``work(thread, piece)`` for every piece; whichever thread is free takes the next one.
+
+    LightGBM's threads go on spinning for a while after their work, so a thread of ours may come
+    late, or get half a core. ``threading.Thread.start`` would wait until it comes; here the calling
+    thread goes on, and waits at the end only for threads that have begun a piece: one that comes
+    later finds nothing to do. Errors are raised here, after every piece that was begun has ended.
+    """
+    waiting = deque(range(n_pieces))
+    begun: list[Any] = []
+    errors: list[BaseException] = []
+
+    def drain(thread: int) -> None:
+        while True:
+            try:
+                piece = waiting.popleft()  # atomic: no two threads get one piece
+            except IndexError:
+                return
+            work(thread, piece)
+
+    def helper(thread: int, ended: Any) -> None:
+        begun.append(ended)  # before the first piece, so that nobody overlooks it
+        try:
+            drain(thread)
+        except BaseException as error:  # handed to the caller below
+            waiting.clear()
+            errors.append(error)
+        finally:
+            ended.release()
+
+    try:
+        for thread in range(1, min(n_threads, n_pieces)):
+            ended = _thread.allocate_lock()
+            ended.acquire()
+            try:
+                _thread.start_new_thread(helper, (thread, ended))
+            except RuntimeError:  # the system gives no more threads: the others take the work
+                break
+        drain(0)
+    except BaseException as error:
+        waiting.clear()
+        errors.insert(0, error)
+    for ended in begun:
+        while True:
+            try:
+                ended.acquire()
+                break
+            except KeyboardInterrupt as interrupt:  # nothing may write into our arrays afterwards
+                errors.insert(0, interrupt)
     if errors:
         raise errors[0]

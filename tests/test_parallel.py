@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gbrank import parallel
 from gbrank._compile import kernel
-from gbrank.parallel import MIN_BLOCK_COST, cut_queries, resolve_n_jobs, run_blocks
+from gbrank.parallel import MIN_BLOCK_COST, cut_queries, resolve_n_jobs, run_blocks, share_pieces
 
 unhurried = settings(max_examples=100, deadline=None)
 
@@ -382,3 +382,31 @@ def test_after_fork():
         pytest.fail("the forked child hangs")
     assert os.waitstatus_to_exitcode(status) == 0
     np.testing.assert_array_equal(fill(40, 3), expected)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_shared_pieces_are_each_done_once(n_threads):
+    done = []
+    share_pieces(lambda thread, piece: done.append((thread, piece)), 40, n_threads)
+    assert sorted(piece for _, piece in done) == list(range(40))
+    assert all(0 <= thread < n_threads for thread, _ in done)
+    share_pieces(lambda *_: done.append(None), 0, n_threads)
+    assert len(done) == 40
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_an_error_in_a_shared_piece_is_raised_after_all_have_ended(n_threads):
+    running = []
+
+    def work(thread, piece):
+        running.append(piece)
+        try:
+            if piece == 3:
+                raise OSError("piece 3")
+            time.sleep(0.001)
+        finally:
+            running.remove(piece)
+
+    with pytest.raises(OSError, match="piece 3"):
+        share_pieces(work, 20, n_threads)
+    assert running == []

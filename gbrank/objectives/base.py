@@ -25,7 +25,7 @@ from gbrank.layout import (
     check_weights,
     count_rows,
 )
-from gbrank.parallel import cut_queries, resolve_n_jobs, run_blocks
+from gbrank.parallel import cut_queries, resolve_n_jobs, share_pieces
 
 Float32Array = NDArray[np.float32]
 
@@ -37,6 +37,10 @@ _LIGHTGBM_THREAD_NAMES = ("num_threads", "num_thread", "nthread", "nthreads", "n
 PADDING = 32
 
 
+#: Work is cut finer than there are threads, so that one which gets half a core does less of it.
+PIECES_PER_THREAD = 8
+
+
 class Training:
     """What one training keeps between its steps.
 
@@ -44,14 +48,24 @@ class Training:
     ----------
     layout : the queries.
     prepared : what :meth:`Objective.prepare` returned.
-    cuts : first query of each thread's block.
-    scratch : float64 array (blocks, rows, longest list and padding), working space of each thread.
+    cuts : first query of each piece of work; threads take the next piece when they are done.
+    n_threads : how many threads work.
+    scratch : float64 array (threads, rows, longest list and padding), working space of each thread.
     weight : float32 weight of each row, or ``None``.
     iteration : number of the next step.
     sources : the label, weight and group objects this was made from.
     """
 
-    __slots__ = ("cuts", "iteration", "layout", "prepared", "scratch", "sources", "weight")
+    __slots__ = (
+        "cuts",
+        "iteration",
+        "layout",
+        "n_threads",
+        "prepared",
+        "scratch",
+        "sources",
+        "weight",
+    )
 
     def __init__(
         self,
@@ -76,9 +90,11 @@ class Training:
             self.weight = check_weights(weight, self.layout).astype(np.float32)
         self.prepared = objective.prepare(checked, self.layout)
         sizes = self.layout.sizes
-        self.cuts = cut_queries(objective.query_cost(sizes), resolve_n_jobs(n_jobs))
+        threads, cost = resolve_n_jobs(n_jobs), objective.query_cost(sizes)
+        self.cuts = cut_queries(cost, threads * PIECES_PER_THREAD if threads > 1 else 1)
+        self.n_threads = min(threads, len(self.cuts) - 1)
         width = int(sizes.max(initial=1)) + PADDING
-        self.scratch = np.zeros((len(self.cuts), objective.scratch_rows, width))
+        self.scratch = np.zeros((max(self.n_threads, 1), objective.scratch_rows, width))
         self.iteration = iteration
 
 
@@ -237,10 +253,13 @@ class Objective(BaseEstimator, ABC):
         bounds, prepared = training.layout.bounds, training.prepared
         scratch, iteration = training.scratch, training.iteration
 
-        def work(block: int, first: int, last: int) -> None:
-            self.step(first, last, bounds, scores, prepared, iteration, scratch[block], grad, hess)
+        cuts = training.cuts
 
-        run_blocks(work, training.cuts)
+        def work(thread: int, piece: int) -> None:
+            first, last = cuts[piece], cuts[piece + 1]
+            self.step(first, last, bounds, scores, prepared, iteration, scratch[thread], grad, hess)
+
+        share_pieces(work, len(cuts) - 1, training.n_threads)
         if training.weight is not None:
             grad *= training.weight
             hess *= training.weight
