@@ -1,7 +1,7 @@
 """NDCG of every loss on real data, five folds, LightGBM's own objectives in the same run.
 
     python benchmarks/quality.py --data FOLDER            # writes benchmarks/results/quality.md
-    python benchmarks/quality.py --sets MQ2008 --objectives xendcg squared --out /tmp/quality.md
+    python benchmarks/quality.py --sets MQ2008 --objectives xendcg squared --out quality.md
 
 Every model has the same trees and stops when NDCG@5 on the validation queries has not improved for
 50 trees. The trees are regularised ones (few leaves, many rows a leaf, half of the features, 70% of
