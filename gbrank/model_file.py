@@ -102,6 +102,11 @@ def read_model(path: str | os.PathLike[str]) -> tuple[lgb.Booster, dict[str, Any
         ) from error
 
 
+def is_model_file(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a file looks like one of :func:`write_model`, intact or not."""
+    return _OUR_LINE.search(Path(path).read_bytes()) is not None
+
+
 # --- writing ---------------------------------------------------------------------------------
 
 

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples
 
+from gbrank._datasets import check_rows, make_dataset
 from gbrank.layout import IntArray, QueryLayout, check_labels
 from gbrank.metrics import feval
 from gbrank.objectives import get_objective, list_objectives
 from gbrank.objectives.params import check_choice, check_number, check_seed, check_whole
-from gbrank.ranker import make_dataset
 
 _STRATA = (None, "length", "relevant", "both")
 Split = tuple[IntArray, IntArray]
@@ -312,8 +312,7 @@ def _as_dataset(
     if not isinstance(X, lgb.Dataset):
         if y is None:
             raise ValueError("cv needs the labels y")
-        layout = QueryLayout.from_either(qid, group, _num_samples(X))
-        return make_dataset(X, np.asarray(y).ravel(), layout, sample_weight, dict(params))
+        return make_dataset(check_rows(X, y, qid, group, sample_weight), dict(params))
     given = {"y": y, "qid": qid, "group": group, "sample_weight": sample_weight}
     extra = [name for name, value in given.items() if value is not None]
     if extra:

@@ -8,52 +8,30 @@ from typing import Any, Self
 import lightgbm as lgb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
+from gbrank._datasets import make_dataset, one_column, refuse_if_nothing_can_be_split
+from gbrank._lightgbm_params import LIGHTGBM_NAMES, check_other_params
+from gbrank._ranker_input import (
+    RankerInput,
+    evaluation_sets,
+    preferences_of,
+    refuse_with_dataset,
+)
 from gbrank._saved_values import refuse_stand_ins
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_weights
+from gbrank._tables import as_lightgbm_input, count_rows_of, is_sequence
+from gbrank._training import as_booster, train
+from gbrank.layout import FloatArray, IntArray, QueryLayout
 from gbrank.metrics import feval, ndcg_score
 from gbrank.model_file import read_model, write_model
-from gbrank.objectives import Objective, get_objective
-from gbrank.objectives.params import check_seed, check_whole
+from gbrank.objectives import Objective, QuerySubsampled, get_objective
+from gbrank.objectives.params import check_number, check_seed, check_whole
 from gbrank.parallel import resolve_n_jobs
-
-# Constructor parameters that go to LightGBM, under LightGBM's own names.
-_LIGHTGBM_NAMES = {
-    "boosting_type": "boosting",
-    "num_leaves": "num_leaves",
-    "max_depth": "max_depth",
-    "learning_rate": "learning_rate",
-    "min_split_gain": "min_gain_to_split",
-    "min_child_weight": "min_sum_hessian_in_leaf",
-    "min_child_samples": "min_data_in_leaf",
-    "subsample": "bagging_fraction",
-    "subsample_freq": "bagging_freq",
-    "subsample_for_bin": "bin_construct_sample_cnt",
-    "colsample_bytree": "feature_fraction",
-    "reg_alpha": "lambda_l1",
-    "reg_lambda": "lambda_l2",
-}
-# What the Ranker decides itself, and where to say otherwise.
-_DECIDED_HERE = {
-    "objective": "objective",
-    "metric": "eval_metric",
-    "num_threads": "n_jobs",
-    "num_iterations": "n_estimators",
-    "n_estimators": "n_estimators",
-    "early_stopping_round": "early_stopping_rounds",
-    "seed": "random_state",
-    "random_state": "random_state",
-    "verbosity": "verbose",
-    **{name: name for name in _LIGHTGBM_NAMES},
-    **{theirs: ours for ours, theirs in _LIGHTGBM_NAMES.items()},
-}
+from gbrank.preferences import Observations
 
 
-class Ranker(BaseEstimator):
+class Ranker(RankerInput):
     """Gradient boosted trees for ranking: LightGBM's trees, any of gbrank's losses.
 
     Parameters are named as in LightGBM's scikit-learn interface.
@@ -93,17 +71,30 @@ class Ranker(BaseEstimator):
     importance_type : {"split", "gain"}, default="split"
         What ``feature_importances_`` counts.
     eval_metric : str, callable or list of them, default="ndcg@10"
-        What is computed on evaluation sets, e.g. "ndcg@5"; the first decides early stopping.
+        What is computed on evaluation sets, e.g. "ndcg@5"; the first decides early stopping, the
+        others are only reported.
     early_stopping_rounds : int, default=None
-        Stop when the first metric has not improved on the evaluation set for so many trees.
+        Stop when the first metric has not improved on the first evaluation set for so many trees.
+    validation_fraction : float, default=0.1
+        Share of the queries that early stopping holds out and judges by, if :meth:`fit` gets no
+        evaluation set. ``None`` makes that an error instead.
+    query_subsample : float, default=1.0
+        Share of the queries that each tree sees, drawn anew for each.
+    warm_start : bool, default=False
+        Whether :meth:`fit` goes on from the trees of the last call, up to ``n_estimators`` in all.
+    qid : str, default=None
+        Name of the column of ``X`` that holds query ids, if it has one. It is not a feature.
+        :meth:`fit` and :meth:`score` then need no ``qid``, so that scikit-learn's tools work
+        without metadata routing.
     lgb_params : dict, default=None
-        Any other LightGBM parameters, e.g. ``{"force_col_wise": True}``.
+        Any other LightGBM parameters, e.g. ``{"monotone_constraints": [1, 0, -1]}``.
     random_state : int, default=None
         Seed of LightGBM, and of an objective that is given by name. ``None`` stands for 0.
     n_jobs : int, default=None
         Threads, of LightGBM and of the objective; ``None`` for all CPUs.
     verbose : int, default=-1
-        LightGBM's ``verbosity``.
+        -1 is silent, 0 shows LightGBM's warnings, 1 a progress bar too (tqdm's if installed), 2
+        all that LightGBM has to say.
 
     Attributes
     ----------
@@ -114,7 +105,7 @@ class Ranker(BaseEstimator):
     best_iteration_ : int
         Number of trees that :meth:`predict` uses.
     evals_result_ : dict
-        Metric values on the evaluation sets, tree by tree.
+        Metric values on the evaluation sets ("valid_0", ...), tree by tree.
     feature_importances_ : array of shape (n_features,)
         How often, or with what gain, each feature is split on.
     n_features_in_ : int
@@ -155,6 +146,10 @@ class Ranker(BaseEstimator):
         importance_type: str = "split",
         eval_metric: Any = "ndcg@10",
         early_stopping_rounds: int | None = None,
+        validation_fraction: float | None = 0.1,
+        query_subsample: float = 1.0,
+        warm_start: bool = False,
+        qid: str | None = None,
         lgb_params: Mapping[str, Any] | None = None,
         random_state: int | None = None,
         n_jobs: int | None = None,
@@ -178,6 +173,10 @@ class Ranker(BaseEstimator):
         self.importance_type = importance_type
         self.eval_metric = eval_metric
         self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
+        self.query_subsample = query_subsample
+        self.warm_start = warm_start
+        self.qid = qid
         self.lgb_params = lgb_params
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -186,82 +185,105 @@ class Ranker(BaseEstimator):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         *,
         qid: Any = None,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        init_score: ArrayLike | None = None,
+        preferences: Observations | None = None,
+        keys: Any = None,
         eval_X: Any = None,
         eval_y: Any = None,
         eval_qid: Any = None,
+        eval_sample_weight: Any = None,
+        eval_init_score: Any = None,
         init_model: Any = None,
         callbacks: Sequence[Callable[..., Any]] | None = None,
     ) -> Self:
         """Train.
 
+        Ctrl-C ends training, with a warning, and keeps the trees grown so far.
+
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_rows, n_features)
-            Features; rows in any order if ``qid`` is given. Missing values are allowed.
+        X : array, sparse matrix, table, lightgbm.Sequence or lightgbm.Dataset
+            Features, ``(n_rows, n_features)``; rows in any order if ``qid`` is given. Tables are
+            frames of pandas (categories are kept) and polars, and tables of pyarrow. Missing values
+            are allowed. A Dataset brings its own labels, groups, weights and scores.
         y : array of shape (n_rows,)
-            Relevance, finite and >= 0, whole or fractional.
-        qid : array of shape (n_rows,)
-            Query of each row: numbers, strings, categories.
+            Relevance, finite and >= 0, whole or fractional. Not needed with ``preferences``.
+        qid : array of shape (n_rows,), or str
+            Query of each row: numbers, strings, categories; or the name of a column of ``X``.
         group : array of shape (n_queries,)
             Instead of ``qid``: number of rows of each query, rows of a query being consecutive.
-        sample_weight : array of shape (n_rows,)
-            Weight of each row; multiplies its gradient and curvature.
+        sample_weight : array of shape (n_rows,) or (n_queries,)
+            Weight of each row, which multiplies its gradient and curvature; or of each query, in
+            the order of first appearance, which is the weight of all its rows.
+        init_score : array of shape (n_rows,)
+            Scores to start from instead of 0. As in LightGBM they are not part of the model:
+            :meth:`predict` returns what the trees add to them.
+        preferences : Comparisons, Selections or PartialOrders
+            Observations of :mod:`gbrank.preferences` to learn from instead of labels, by an
+            objective that takes them: ``UStatistic``, ``PreferenceLogistic``,
+            ``PairwiseLogistic``. They name rows of ``X`` in its order, or keys.
+        keys : array of shape (n_rows,)
+            Key of each row, for preferences with ``items="key"``.
         eval_X, eval_y, eval_qid : one evaluation set, or a tuple of several
-            Queries on which ``eval_metric`` is computed after each tree.
+            Queries on which ``eval_metric`` is computed after each tree. ``eval_qid`` is not needed
+            if the queries are a column.
+        eval_sample_weight, eval_init_score : as ``sample_weight`` and ``init_score``, of each set
+            A query counts with its mean row weight.
         init_model : Booster, Ranker or path
-            Model whose training is continued; its trees are part of the result.
+            Model whose training is continued; the trees that it predicts with are part of the
+            result.
         callbacks : list of callables
             LightGBM callbacks.
         """
-        if y is None:
-            raise ValueError("Ranker.fit requires y to be passed, but the target y is None")
-        if qid is None and group is None:
-            raise ValueError(
-                "Ranker.fit needs to know the queries: pass qid= (the query id of each row) or "
-                "group= (the number of rows of each query)"
-            )
         refuse_stand_ins(self.get_params())
         objective = self._resolve_objective()
         params = self._lightgbm_params()
-        evaluation_sets = _evaluation_sets(eval_X, eval_y, eval_qid)
-        self.evals_result_: dict[str, dict[str, list[float]]] = {}
-        callbacks = self._callbacks(callbacks, bool(evaluation_sets))
-        X = self._validate_features(X, reset=True)
-        labels = _column(y)
-        layout = QueryLayout.from_either(qid, group, _num_samples(X))
-        objective.check_labels(check_labels(labels, layout), layout)
-        training = make_dataset(X, labels, layout, sample_weight, params)
-        evaluation = [
-            make_dataset(
-                self._validate_features(features, reset=False),
-                _column(target),
-                QueryLayout.from_qid(queries, _num_samples(features)),
-                None,
-                params,
-                training,
-            )
-            for features, target, queries in evaluation_sets
-        ]
-        if init_model is None:  # else LightGBM must set the first scores before it makes bins
-            _refuse_if_nothing_can_be_split(training, self.min_child_samples)
-        self.booster_ = lgb.train(
-            {**params, "objective": objective},
-            training,
-            num_boost_round=self.n_estimators,
-            valid_sets=evaluation,
-            feval=self._fevals() if evaluation else None,
-            init_model=_as_lightgbm_model(init_model),
-            callbacks=callbacks,
+        first_trees, n_trees = self._trees_to_go_on_from(init_model)
+        if n_trees == 0:
+            return self
+        evaluated = evaluation_sets(
+            eval_X, eval_y, eval_qid, eval_sample_weight, eval_init_score, self.qid or qid
         )
-        self.objective_ = objective
-        trees = self.booster_.current_iteration()
-        stopped = self.early_stopping_rounds is not None and self.booster_.best_iteration > 0
-        self.best_iteration_ = self.booster_.best_iteration if stopped else trees
+        if self.early_stopping_rounds is not None and not evaluated:
+            self._require_held_out_queries(X, preferences_of(objective, preferences))
+        if isinstance(X, lgb.Dataset):
+            refuse_with_dataset(y, qid, group, sample_weight, init_score, preferences)
+            training, held_out = self._own_dataset(X, params), None
+        else:
+            observed = preferences_of(objective, preferences)
+            if y is None and observed is not None:
+                y = np.zeros(count_rows_of(X))
+            rows = self._checked_rows(
+                X, y, qid, group, sample_weight, init_score, "Ranker.fit", reset=True
+            )
+            if observed is not None:
+                objective.set_params(observations=observed.bind(rows.layout, keys=keys))
+            objective.check_labels(rows.labels, rows.layout)
+            rows, held_out = self._hold_out(rows, bool(evaluated))
+            training = make_dataset(rows, params)
+        evaluation = [self._evaluation_dataset(given, params, training) for given in evaluated]
+        if held_out is not None:
+            evaluation = [make_dataset(held_out, params, training)]
+        if first_trees is None:  # else LightGBM must set the first scores before it makes bins
+            refuse_if_nothing_can_be_split(training, self.min_child_samples)
+        self.booster_, self.evals_result_ = train(
+            {**params, "objective": self._on_some_queries(objective)},
+            training,
+            n_trees,
+            evaluation=evaluation,
+            metrics=self._fevals(),
+            early_stopping_rounds=self.early_stopping_rounds,
+            first_trees=first_trees,
+            callbacks=callbacks,
+            show_progress=self.verbose >= 1,
+        )
+        self.objective_ = self._resolve_objective()  # without the state of this training
+        self.best_iteration_ = self.booster_.best_iteration or self.booster_.current_iteration()
         return self
 
     def predict(self, X: Any, *, num_iteration: int | None = None, **kwargs: Any) -> FloatArray:
@@ -269,20 +291,34 @@ class Ranker(BaseEstimator):
 
         Parameters
         ----------
-        X : features, as in :meth:`fit`.
+        X : features, as in :meth:`fit`; a column of query ids may be there or not.
         num_iteration : number of trees to use; ``None`` for ``best_iteration_``.
         **kwargs : passed to ``lightgbm.Booster.predict``, e.g. ``pred_contrib=True``.
         """
         check_is_fitted(self)
+        X = self._features_only(X)
+        if is_sequence(X):
+            parts = X if isinstance(X, list) else [X]
+            batches = [
+                np.asarray(part[first : first + part.batch_size])
+                for part in parts
+                for first in range(0, len(part), part.batch_size)
+            ]
+            scores = [self.predict(rows, num_iteration=num_iteration, **kwargs) for rows in batches]
+            return np.concatenate(scores)
         X = self._validate_features(X, reset=False)
         trees = self.best_iteration_ if num_iteration is None else num_iteration
         kwargs.setdefault("num_threads", resolve_n_jobs(self.n_jobs))
-        scores: FloatArray = self.booster_.predict(X, num_iteration=trees, **kwargs)
-        return scores
+        predicted: FloatArray = self.booster_.predict(
+            as_lightgbm_input(X), num_iteration=trees, **kwargs
+        )
+        return predicted
 
     def rank(self, X: Any, *, qid: Any = None, group: ArrayLike | None = None) -> IntArray:
         """Return the rank of each row within its query: 1 is the best; ties go by row order."""
         scores = self.predict(X)
+        if group is None:
+            qid = self._queries_of(X, qid, "Ranker.rank")
         layout = QueryLayout.from_either(qid, group, len(scores))
         query = np.repeat(np.arange(layout.n_queries), layout.sizes)
         best_first = np.lexsort((-layout.sort(scores), query))
@@ -307,15 +343,11 @@ class Ranker(BaseEstimator):
         X, y, qid, group : as in :meth:`fit`.
         sample_weight : weight of each query, or of each row if constant within queries.
         """
-        if qid is None and group is None:
-            raise ValueError(
-                "Ranker.score needs to know the queries: pass qid= (the query id of each row) or "
-                "group= (the number of rows of each query). In cross-validation, enable metadata "
-                "routing and call set_score_request(qid=True)"
-            )
-        scores = self.predict(X)
+        if group is None:
+            qid = self._queries_of(X, qid, "Ranker.score")
+        scores, labels = self.predict(X), one_column(y)
         return float(
-            ndcg_score(_column(y), scores, qid=qid, group=group, k=10, sample_weight=sample_weight)
+            ndcg_score(labels, scores, qid=qid, group=group, k=10, sample_weight=sample_weight)
         )
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
@@ -410,143 +442,65 @@ class Ranker(BaseEstimator):
         objective.check_params()
         return objective
 
+    def _on_some_queries(self, objective: Objective) -> Objective:
+        if self.query_subsample == 1:
+            return objective
+        seed = int(self.random_state or 0)
+        return QuerySubsampled(objective, self.query_subsample, seed, n_jobs=objective.n_jobs)
+
     def _lightgbm_params(self) -> dict[str, Any]:
         check_whole("n_estimators", self.n_estimators, low=1)
         if self.early_stopping_rounds is not None:
             check_whole("early_stopping_rounds", self.early_stopping_rounds, low=1, also="None")
+            if self.boosting_type == "dart":
+                raise ValueError(
+                    "early_stopping_rounds cannot be used with boosting_type='dart', which changes "
+                    "earlier trees"
+                )
+        if self.validation_fraction is not None:
+            check_number(
+                "validation_fraction",
+                self.validation_fraction,
+                low=0.0,
+                high=1.0,
+                low_open=True,
+                also="None",
+            )
+        check_number("query_subsample", self.query_subsample, low=0.0, high=1.0, low_open=True)
         if self.random_state is not None:
             check_seed(self.random_state)
-        params = {theirs: getattr(self, ours) for ours, theirs in _LIGHTGBM_NAMES.items()}
-        params |= {
+        params = {theirs: getattr(self, ours) for ours, theirs in LIGHTGBM_NAMES.items()}
+        return params | {
             "metric": "None",
             "num_threads": resolve_n_jobs(self.n_jobs),
             "seed": int(self.random_state or 0),
-            "verbosity": self.verbose,
+            "verbosity": self.verbose - 1 if self.verbose > 0 else self.verbose,
+            **check_other_params(self.lgb_params),
         }
-        for name, value in (self.lgb_params or {}).items():
-            if name in _DECIDED_HERE:
-                raise ValueError(
-                    f"lgb_params must not set {name!r}: use the Ranker's parameter "
-                    f"{_DECIDED_HERE[name]!r}"
-                )
-            if name == "bagging_by_query" and value:
-                raise ValueError(
-                    "bagging_by_query=True is not supported: with a custom objective LightGBM then "
-                    "pairs gradients with the wrong rows"
-                )
-            params[name] = value
-        return params
 
-    def _validate_features(self, X: Any, *, reset: bool) -> Any:
-        """Check features and remember, or compare, their number and names.
-
-        Arrays are checked as scikit-learn does; tables keep their types, so that LightGBM sees
-        categories.
-        """
-        if hasattr(X, "columns") or hasattr(X, "column_names"):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            return X
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=("csr", "csc"),
-            dtype=(np.float64, np.float32),
-            ensure_all_finite=False,
-            ensure_min_samples=2 if reset else 1,
-        )
+    def _trees_to_go_on_from(self, init_model: Any) -> tuple[lgb.Booster | None, int]:
+        """Return the trees to start from, and how many to add."""
+        if init_model is not None or not (self.warm_start and hasattr(self, "booster_")):
+            return as_booster(init_model), self.n_estimators
+        n_trees = self.n_estimators - self.best_iteration_
+        if n_trees < 0:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be at least the {self.best_iteration_} "
+                "trees there are already: warm_start=True goes on from them"
+            )
+        if n_trees == 0:
+            warnings.warn(
+                "warm_start=True without a greater n_estimators adds no trees", stacklevel=3
+            )
+        return as_booster(self), n_trees
 
     def _fevals(self) -> list[Callable[..., Any]]:
         wanted = self.eval_metric
         metrics = wanted if isinstance(wanted, list | tuple) else [wanted]
         return [feval(metric) if isinstance(metric, str) else metric for metric in metrics]
 
-    def _callbacks(
-        self, given: Sequence[Callable[..., Any]] | None, evaluated: bool
-    ) -> list[Callable[..., Any]]:
-        callbacks = list(given or [])
-        if evaluated:
-            callbacks.append(lgb.record_evaluation(self.evals_result_))
-        if self.early_stopping_rounds is not None:
-            if not evaluated:
-                raise ValueError(
-                    "early_stopping_rounds needs an evaluation set: pass eval_X, eval_y, eval_qid"
-                )
-            callbacks.append(
-                lgb.early_stopping(
-                    self.early_stopping_rounds, first_metric_only=True, verbose=self.verbose > 0
-                )
-            )
-        return callbacks
-
 
 def _is_saved(attribute: str) -> bool:
     """Tell whether a model file holds this attribute as it is: what fit sets, but the trees."""
     by_fit = attribute.endswith("_") and not attribute.startswith("_")
     return by_fit and attribute not in ("booster_", "objective_", "feature_importances_")
-
-
-def _column(y: Any) -> NDArray[Any]:
-    """Return labels as one-dimensional; a single column is taken as such."""
-    values = np.asarray(y)
-    return values.ravel() if values.ndim == 2 and values.shape[1] == 1 else values
-
-
-def make_dataset(
-    X: Any,
-    labels: NDArray[Any],
-    layout: QueryLayout,
-    weight: ArrayLike | None,
-    params: dict[str, Any],
-    reference: lgb.Dataset | None = None,
-) -> lgb.Dataset:
-    """Return a Dataset of checked labels and weights, its rows in query order."""
-    checked = check_labels(labels, layout)
-    if weight is not None:
-        weight = layout.sort(check_weights(weight, layout))
-        if not np.any(weight):
-            raise ValueError("sample weights must contain at least one non-zero number")
-    if layout.order is not None:
-        X = _safe_indexing(X.tocsr() if issparse(X) else X, layout.order)
-    return lgb.Dataset(
-        X,
-        layout.sort(checked),
-        group=layout.sizes,
-        weight=weight,
-        reference=reference,
-        params=params,
-    )
-
-
-def _refuse_if_nothing_can_be_split(training: lgb.Dataset, min_child_samples: int) -> None:
-    """Say clearly what LightGBM, with a custom objective, answers with a failed C++ check."""
-    training.construct()
-    if all(training.feature_num_bin(feature) == 0 for feature in range(training.num_feature())):
-        raise ValueError(
-            "no feature can be split on: every one is constant, or there are too few rows "
-            f"({training.num_data()}) for leaves of min_child_samples={min_child_samples}"
-        )
-
-
-def _evaluation_sets(eval_X: Any, eval_y: Any, eval_qid: Any) -> list[tuple[Any, Any, Any]]:
-    given = {"eval_X": eval_X, "eval_y": eval_y, "eval_qid": eval_qid}
-    missing = [name for name, value in given.items() if value is None]
-    if len(missing) == 3:
-        return []
-    if missing:
-        raise ValueError(f"an evaluation set needs eval_X, eval_y and eval_qid: {missing} missing")
-    if not isinstance(eval_X, tuple):
-        return [(eval_X, eval_y, eval_qid)]
-    if not (len(eval_X) == len(eval_y) == len(eval_qid)):
-        raise ValueError(
-            "eval_X, eval_y and eval_qid must be tuples of the same length, got "
-            f"{len(eval_X)}, {len(eval_y)} and {len(eval_qid)}"
-        )
-    return list(zip(eval_X, eval_y, eval_qid, strict=True))
-
-
-def _as_lightgbm_model(model: Any) -> Any:
-    if isinstance(model, Ranker):
-        check_is_fitted(model)
-        return model.booster_
-    return model

@@ -28,10 +28,15 @@ def check_objective(objective: Objective) -> None:
     numbers for extreme scores and degenerate queries; equal bits for any number of threads, after
     ``pickle``, ``deepcopy`` and ``clone``; the two forms in which LightGBM calls.
 
+    An objective that needs observations and has none is checked with ``observations="labels"``: the
+    labels of each query are one partial order of its documents.
+
     Parameters
     ----------
     objective : the objective to check; it is not changed.
     """
+    if objective.needs_observations and objective.get_params(deep=False)["observations"] is None:
+        objective = clone(objective).set_params(observations="labels")
     name = repr(objective)
     labels, scores, group = _example()
     grad, hess = objective.grad_hess(labels, scores, group)

@@ -232,7 +232,9 @@ def test_bad_input_is_one_clear_error(change, kind, message):
     [
         ({"objective": "nonsense"}, r"objective must be one of \[.*'xendcg'\].* got 'nonsense'"),
         ({"n_estimators": 0}, r"n_estimators must be a whole number >= 1, got 0"),
-        ({"early_stopping_rounds": 3}, r"early_stopping_rounds needs an evaluation set"),
+        ({"early_stopping_rounds": 3, "validation_fraction": None}, r"needs an evaluation set"),
+        ({"validation_fraction": 1.5}, r"validation_fraction must be a number in \(0, 1\]"),
+        ({"query_subsample": 0}, r"query_subsample must be a number in \(0, 1\], got 0"),
         ({"random_state": -1}, r"random_state must be a whole number from 0"),
         ({"n_jobs": 0}, r"n_jobs must be None or a whole number other than 0"),
         ({"lgb_params": {"bagging_by_query": True}}, r"bagging_by_query=True is not supported"),

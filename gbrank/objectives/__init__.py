@@ -11,8 +11,11 @@ from gbrank.objectives.lambdamart import LambdaMART
 from gbrank.objectives.listmle import ListMLE
 from gbrank.objectives.listnet import ListNet
 from gbrank.objectives.pairwise import PairwiseLogistic
+from gbrank.objectives.preference import PreferenceLogistic
 from gbrank.objectives.qnorm import QNorm
 from gbrank.objectives.squared import Squared
+from gbrank.objectives.subsampled import QuerySubsampled
+from gbrank.objectives.ustatistic import UStatistic
 from gbrank.objectives.xendcg import XENDCG
 
 __all__ = [
@@ -26,8 +29,11 @@ __all__ = [
     "ListNet",
     "Objective",
     "PairwiseLogistic",
+    "PreferenceLogistic",
     "QNorm",
+    "QuerySubsampled",
     "Squared",
+    "UStatistic",
     "get_objective",
     "list_objectives",
     "objective_name",
@@ -43,20 +49,36 @@ _REGISTRY: dict[str, type[Objective]] = {
     "listmle": ListMLE,
     "listnet": ListNet,
     "pairwise_logistic": PairwiseLogistic,
+    "preference_logistic": PreferenceLogistic,
     "qnorm": QNorm,
     "squared": Squared,
+    "ustatistic": UStatistic,
     "xendcg": XENDCG,
 }
 
 
-def list_objectives() -> list[str]:
+def list_objectives(*, observations: bool | None = None) -> list[str]:
     """Return the names of all objectives, sorted.
 
+    Parameters
+    ----------
+    observations : bool, default=None
+        ``True`` for those only that need observations of :mod:`gbrank.preferences` to train,
+        ``False`` for those that train on labels alone, ``None`` for all.
+
+    Examples
+    --------
     >>> from gbrank import list_objectives
     >>> "xendcg" in list_objectives()
     True
+    >>> list_objectives(observations=True)
+    ['preference_logistic', 'ustatistic']
     """
-    return sorted(_REGISTRY)
+    return sorted(
+        name
+        for name, cls in _REGISTRY.items()
+        if observations is None or cls.needs_observations == observations
+    )
 
 
 def get_objective(objective: str | Objective, **params: Any) -> Objective:

@@ -115,6 +115,9 @@ class Objective(BaseEstimator, ABC):
     exact_curvature: ClassVar[bool] = False
     #: Whether adding a constant to all scores of a query leaves the loss as it is.
     shift_invariant: ClassVar[bool] = True
+    #: Whether it learns from observations of :mod:`gbrank.preferences`, its parameter
+    #: ``observations``, and cannot be trained without.
+    needs_observations: ClassVar[bool] = False
     #: Whether a step draws random numbers.
     uses_random_numbers: bool = False
     #: How many float64 rows, each at least :data:`PADDING` longer than the longest list, a thread

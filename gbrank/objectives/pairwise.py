@@ -9,6 +9,9 @@ gradient of i, ``p_ij`` to that of j and ``p_ij (1 - p_ij)`` to both curvatures:
 of the Hessian. Documents are sorted by label once per training, so that each meets one run of
 documents with strictly lower labels; how pairs are computed: see :mod:`gbrank.objectives.pairs`.
 
+With ``observations=`` the sum is over observed comparisons, edges of partial orders or clicks, each
+with its weight, and labels are not used: see :mod:`gbrank.objectives.observed_pairs`.
+
 Sums over pairs, each counted alike, are not consistent with NDCG, and from single comparisons not
 even with the number of pairs in the wrong order when there is little noise (Duchi, Mackey and
 Jordan, theorem 2): this loss is the baseline that the others are compared with.
@@ -20,11 +23,18 @@ Jordan, The asymptotics of ranking algorithms, Annals of Statistics 2013, equati
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gbrank._compile import kernel
-from gbrank.layout import FloatArray, IntArray, QueryLayout
+from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_scores, count_rows
 from gbrank.objectives.base import Float32Array, Objective
 from gbrank.objectives.labels import order_by_label
+from gbrank.objectives.observed import bind_observations, check_observations
+from gbrank.objectives.observed_pairs import (
+    merge_pairs,
+    observed_pairs_block,
+    observed_pairs_loss,
+)
 from gbrank.objectives.pairs import logistic_pairs
 from gbrank.objectives.softmax import zero_step
 
@@ -56,10 +66,16 @@ def _pairwise_block(first, last, bounds, scores, order, tie_ends, counts, scratc
 class PairwiseLogistic(Objective):
     """Logistic loss of all pairs: ``sum_{r_i > r_j} log(1 + exp(-(s_i - s_j)))``.
 
-    A query whose labels are all equal has no pairs and is left out.
+    A query whose labels are all equal has no pairs and is left out. With ``observations`` the
+    sum is over observed preferences instead, each with its weight, which is not consistent with the
+    preferences of a population: :class:`gbrank.PreferenceLogistic` and :class:`gbrank.UStatistic`
+    are.
 
     Parameters
     ----------
+    observations : Comparisons, Selections, PartialOrders or "labels", default=None
+        What was preferred: see :class:`gbrank.UStatistic`. ``None`` takes all pairs with different
+        labels.
     n_jobs : int, default=None
         Threads of a step; ``None`` follows LightGBM's ``num_threads`` where that is visible.
 
@@ -79,14 +95,24 @@ class PairwiseLogistic(Objective):
     scratch_rows: ClassVar[int] = 6
     exact_curvature: ClassVar[bool] = True
 
-    def __init__(self, *, n_jobs: int | None = None) -> None:
+    def __init__(self, observations: Any = None, *, n_jobs: int | None = None) -> None:
+        self.observations = observations
         self.n_jobs = n_jobs
         self.check_params()
 
+    def check_params(self) -> None:
+        check_observations(self.observations)
+
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
-        return order_by_label(labels, layout)
+        if self.observations is None:
+            return order_by_label(labels, layout)
+        return merge_pairs(
+            bind_observations(self.observations, labels, layout, type(self).__name__)
+        )
 
     def query_cost(self, sizes: IntArray) -> IntArray:
+        if self.observations is not None:
+            return sizes
         # about a third of all pairs have different labels, and eight cost as much as a document
         return sizes * (1 + sizes // 8)
 
@@ -102,7 +128,20 @@ class PairwiseLogistic(Objective):
         grad: Float32Array,
         hess: Float32Array,
     ) -> None:
-        _pairwise_block(first, last, bounds, scores, *prepared, scratch, grad, hess)
+        if self.observations is None:
+            _pairwise_block(first, last, bounds, scores, *prepared, scratch, grad, hess)
+        else:
+            observed_pairs_block(first, last, bounds, scores, *prepared, scratch, grad, hess)
+
+    def loss(
+        self, labels: ArrayLike, scores: ArrayLike, group: ArrayLike, *, iteration: int = 0
+    ) -> FloatArray:
+        if self.observations is None:
+            return super().loss(labels, scores, group, iteration=iteration)
+        self.check_params()
+        layout = QueryLayout.from_group(group, count_rows(labels, "labels"))
+        pairs = self.prepare(check_labels(labels, layout), layout)
+        return observed_pairs_loss(check_scores(scores, layout), layout.bounds, pairs)
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int

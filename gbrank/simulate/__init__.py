@@ -1,5 +1,22 @@
 """Noise of known strength, put into clean data."""
 
+from gbrank.simulate.clicks import Clicks, as_selections, cascade_clicks, position_based_clicks
 from gbrank.simulate.labels import perturb_labels
+from gbrank.simulate.negatives import PaddedLists, add_negatives
+from gbrank.simulate.preferences import bradley_terry, partial_orders, selections
+from gbrank.simulate.report import NoiseReport, noise_report
 
-__all__ = ["perturb_labels"]
+__all__ = [
+    "Clicks",
+    "NoiseReport",
+    "PaddedLists",
+    "add_negatives",
+    "as_selections",
+    "bradley_terry",
+    "cascade_clicks",
+    "noise_report",
+    "partial_orders",
+    "perturb_labels",
+    "position_based_clicks",
+    "selections",
+]

@@ -1,5 +1,7 @@
 """The softmax losses: numerators against dense linear algebra, published and spelled-out values."""
 
+import decimal
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -105,3 +107,28 @@ def test_queries_left_out_and_kept():
     grad, hess = XENDCG(gamma=1.0).grad_hess([0, 0], [1.0, 0.0], [2])
     assert not grad.any()
     assert not hess.any()
+
+
+@pytest.mark.parametrize("spread", [1, 10, 40, 150])
+@pytest.mark.parametrize("order", [0, 2, 4])
+def test_one_document_that_holds_nearly_all_the_probability(spread, order):
+    """Against 200 digits: in float64 1 - rho of that document has no digit left."""
+    rng = np.random.default_rng(spread + order)
+    with decimal.localcontext(prec=200):
+        for m in (2, 3, 9):
+            labels, scores = rng.integers(0, 5, m).astype(float), spread * rng.normal(size=m)
+            powers = [decimal.Decimal(score).exp() for score in scores]
+            targets = [decimal.Decimal(label).exp() for label in labels]
+            rho = [power / sum(powers) for power in powers]
+            rest = [(sum(powers) - power) / sum(powers) for power in powers]
+            term = [p - t / sum(targets) for p, t in zip(rho, targets, strict=True)]
+            expected = list(term)
+            for _ in range(order):
+                w = [value / r for value, r in zip(term, rest, strict=True)]
+                term = [p * (sum(w) - own) for p, own in zip(rho, w, strict=True)]
+                expected = [total + value for total, value in zip(expected, term, strict=True)]
+            expected = np.array(expected, dtype=float)
+            grad, hess = ListNet(neumann_order=order).grad_hess(labels, scores, [m])
+            np.testing.assert_allclose(grad, expected, atol=2e-6 * max(1, np.abs(expected).max()))
+            curvature = np.array([p * r for p, r in zip(rho, rest, strict=True)], dtype=float)
+            np.testing.assert_allclose(hess, curvature, rtol=1e-5, atol=1e-30)

@@ -1,0 +1,144 @@
+r"""Subsampling by query: every tree sees some of the queries, each of them whole.
+
+Row subsampling tears lists apart, and LightGBM's own ``bagging_by_query`` pairs gradients with the
+wrong rows when the objective is a callable. Here queries are dropped where gradients are made: a
+query :math:`q` is kept at an iteration :math:`t` if :math:`u(t, q) <` ``fraction``, with :math:`u`
+uniform and a function of seed, iteration and query alone; the gradients and curvatures of all rows
+of a dropped query are 0, so that they move neither splits nor leaf values. They still count as rows
+in ``min_data_in_leaf``.
+"""
+
+from typing import Any
+
+from gbrank._compile import kernel
+from gbrank.fastmath import random_key, random_uniform
+from gbrank.layout import FloatArray, IntArray, QueryLayout
+from gbrank.objectives.base import Float32Array, Objective
+from gbrank.objectives.params import check_number, check_seed
+
+# A stream of its own: the wrapped objective may have the same seed.
+_STREAM = 0x51BEEF
+
+
+@kernel()
+def _is_kept(fraction, seed, iteration, query):
+    low, high = random_key(seed + _STREAM, iteration, query)
+    return random_uniform(low, high, 0) < fraction
+
+
+@kernel()
+def _zero_dropped(first, last, bounds, fraction, seed, iteration, grad, hess):
+    for q in range(first, last):
+        if not _is_kept(fraction, seed, iteration, q):
+            grad[bounds[q] : bounds[q + 1]] = 0.0
+            hess[bounds[q] : bounds[q + 1]] = 0.0
+
+
+class QuerySubsampled(Objective):
+    """Any objective, on a part of the queries that is drawn anew for each tree.
+
+    Parameters
+    ----------
+    objective : Objective
+        The objective of the queries that are kept.
+    fraction : float in (0, 1], default=0.5
+        Probability of a query to be kept.
+    random_state : int, default=0
+        Seed of the draws.
+    n_jobs : int, default=None
+        Threads of a step.
+
+    Examples
+    --------
+    >>> from gbrank import QuerySubsampled, Squared
+    >>> objective = QuerySubsampled(Squared(), fraction=0.5)
+    >>> grad, hess = objective.grad_hess([1, 0] * 4, [0.0] * 8, group=[2] * 4)
+    >>> hess.reshape(4, 2)[:, 0]  # two of the four queries are dropped in this iteration
+    array([..., dtype=float32)
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        fraction: float = 0.5,
+        random_state: int = 0,
+        *,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.objective = objective
+        self.fraction = fraction
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.check_params()
+
+    @property
+    def uses_random_numbers(self) -> bool:  # type: ignore[override]
+        """Whether anything is drawn: queries, or what the wrapped objective draws."""
+        return self.fraction < 1 or self.objective.uses_random_numbers
+
+    @property
+    def has_loss(self) -> bool:  # type: ignore[override]
+        """As of the wrapped objective."""
+        return self.objective.has_loss
+
+    @property
+    def exact_curvature(self) -> bool:  # type: ignore[override]
+        """As of the wrapped objective."""
+        return self.objective.exact_curvature
+
+    @property
+    def shift_invariant(self) -> bool:  # type: ignore[override]
+        """As of the wrapped objective."""
+        return self.objective.shift_invariant
+
+    @property
+    def scratch_rows(self) -> int:  # type: ignore[override]
+        """As of the wrapped objective."""
+        return self.objective.scratch_rows
+
+    def check_params(self) -> None:
+        if not isinstance(self.objective, Objective):
+            raise TypeError(
+                "objective must be an instance of gbrank.Objective, got "
+                f"{type(self.objective).__name__}"
+            )
+        self.objective.check_params()
+        check_number("fraction", self.fraction, low=0.0, high=1.0, low_open=True)
+        check_seed(self.random_state)
+
+    def check_labels(self, labels: FloatArray, layout: QueryLayout) -> None:
+        self.objective.check_labels(labels, layout)
+
+    def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
+        return self.objective.prepare(labels, layout)
+
+    def step(
+        self,
+        first: int,
+        last: int,
+        bounds: IntArray,
+        scores: FloatArray,
+        prepared: tuple[Any, ...],
+        iteration: int,
+        scratch: FloatArray,
+        grad: Float32Array,
+        hess: Float32Array,
+    ) -> None:
+        self.objective.step(first, last, bounds, scores, prepared, iteration, scratch, grad, hess)
+        fraction, seed = float(self.fraction), int(self.random_state)
+        _zero_dropped(first, last, bounds, fraction, seed, iteration, grad, hess)
+
+    def query_loss(
+        self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
+    ) -> float:
+        if not _is_kept(float(self.fraction), int(self.random_state), iteration, query):
+            return 0.0
+        return self.objective.query_loss(labels, scores, query=query, iteration=iteration)
+
+    def query_cost(self, sizes: IntArray) -> IntArray:
+        return self.objective.query_cost(sizes)
+
+    def plain_gradient(self) -> "QuerySubsampled":
+        return type(self)(
+            self.objective.plain_gradient(), self.fraction, self.random_state, n_jobs=self.n_jobs
+        )

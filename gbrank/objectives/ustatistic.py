@@ -1,0 +1,241 @@
+r"""Aggregation before learning: consistent training from comparisons, clicks and partial orders.
+
+Of the observations :math:`Y_1, \dots, Y_{n_q}` of a query, k are drawn without replacement and
+aggregated into one score per document, :math:`s(Y_{i_1}, \dots, Y_{i_k})`; these scores, counted
+from the lowest of the query, are the labels of a listwise objective :math:`\varphi`. Drawn anew at
+every boosting iteration, gradients are in expectation those of the U-statistic of order k
+
+.. math:: \frac{1}{n} \sum_q n_q \binom{n_q}{k}^{-1} \sum_{i_1 < \dots < i_k}
+          \varphi\bigl(f(q), s(Y_{i_1}, \dots, Y_{i_k})\bigr),
+
+here times the number of queries, so that a query counts 1 in the mean. A query with fewer than k
+observations uses all of them, and ``order=None`` is complete aggregation of every query.
+
+Losses on single comparisons are not consistent even when there is little noise; a loss that is
+consistent for complete data, such as :class:`~gbrank.Squared`, on aggregates of growing order is.
+
+The random numbers are functions of seed, iteration and query: gradients are the same for any number
+of threads and after a restart.
+
+Reference: Duchi, Mackey, Jordan, The asymptotics of ranking algorithms, Annals of Statistics 2013,
+sections 4 to 6, equations 17 to 19 and 28.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbrank._compile import kernel
+from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_scores, count_rows
+from gbrank.objectives.base import Float32Array, Objective
+from gbrank.objectives.drawn_labels import DrawnLabels
+from gbrank.objectives.observed import bind_observations, check_observations, query_weights
+from gbrank.objectives.params import check_seed, check_whole
+from gbrank.preferences import get_method
+
+
+@kernel()
+def _scale_queries(first, last, bounds, weights, grad, hess):
+    for q in range(first, last):
+        weight = np.float32(weights[q])
+        for row in range(bounds[q], bounds[q + 1]):
+            grad[row] *= weight
+            hess[row] *= weight
+
+
+class UStatistic(Objective):
+    """A listwise objective on labels that are aggregated from preferences.
+
+    Every boosting iteration draws ``order`` observations of each query without replacement,
+    aggregates them into one score per document and hands these, counted from the query's lowest, as
+    labels to ``base``. A query counts ``Q n_q / n``, where it has n_q of n observations (by weight)
+    and Q is the number of queries; one without observations is left out. The labels of the data set
+    are not used: they may be zeros.
+
+    Parameters
+    ----------
+    observations : Comparisons, Selections, PartialOrders or "labels", default=None
+        What was preferred: see :mod:`gbrank.preferences`. Rows are those of the data set, or, in
+        :class:`gbrank.Ranker`, those of X. "labels" takes the labels of each query as one partial
+        order of its documents. ``None`` must be replaced before training, as
+        ``Ranker.fit(preferences=)`` does.
+    base : str or Objective, default="squared"
+        The listwise objective, by name or as an instance. "squared" is consistent with NDCG.
+    order : int >= 1, default=None
+        How many observations are drawn; ``None`` aggregates all of them, once.
+    method : str, default="log_odds"
+        How observations become scores: a name of :data:`gbrank.preferences.METHODS`.
+    random_state : int, default=0
+        Seed of the draws.
+    method_params : dict, default=None
+        Parameters of the method, such as ``{"smoothing": 1.0}``; ``None`` for its defaults.
+    n_jobs : int, default=None
+        Threads of a step; ``None`` follows LightGBM's ``num_threads`` where that is visible.
+
+    References
+    ----------
+    Duchi, Mackey, Jordan, The asymptotics of ranking algorithms, Annals of Statistics 2013.
+
+    Examples
+    --------
+    >>> from gbrank import UStatistic
+    >>> from gbrank.preferences import Comparisons
+    >>> comparisons = Comparisons(None, winner=[0, 0, 2], loser=[1, 1, 1])
+    >>> objective = UStatistic(comparisons)
+    >>> objective
+    UStatistic(observations=Comparisons(n=3))
+    >>> grad, hess = objective.grad_hess([0, 0, 0], [0.0, 0.0, 0.0], group=[3])
+    >>> grad.argsort().tolist()  # the most negative gradient belongs to the best document
+    [0, 2, 1]
+    """
+
+    needs_observations: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        observations: Any = None,
+        *,
+        base: str | Objective = "squared",
+        order: int | None = None,
+        method: str = "log_odds",
+        random_state: int = 0,
+        method_params: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.observations = observations
+        self.base = base
+        self.order = order
+        self.method = method
+        self.random_state = random_state
+        self.method_params = method_params
+        self.n_jobs = n_jobs
+        self.check_params()
+
+    # --- what it is follows from the base ---------------------------------------------------------
+
+    def base_objective(self) -> Objective:
+        """Return the listwise objective as an instance."""
+        from gbrank.objectives import get_objective  # the registry knows this module too
+
+        return get_objective(self.base)
+
+    @property
+    def uses_random_numbers(self) -> bool:  # type: ignore[override]
+        """Whether anything is drawn: observations, or what the base draws."""
+        drawn = self.order is not None and not isinstance(self.observations, str)
+        return drawn or self.base_objective().uses_random_numbers
+
+    @property
+    def has_loss(self) -> bool:  # type: ignore[override]
+        """As of the base."""
+        return self.base_objective().has_loss
+
+    @property
+    def exact_curvature(self) -> bool:  # type: ignore[override]
+        """As of the base."""
+        return self.base_objective().exact_curvature
+
+    @property
+    def shift_invariant(self) -> bool:  # type: ignore[override]
+        """As of the base."""
+        return self.base_objective().shift_invariant
+
+    @property
+    def scratch_rows(self) -> int:  # type: ignore[override]
+        """As of the base."""
+        return self.base_objective().scratch_rows
+
+    def query_cost(self, sizes: IntArray) -> IntArray:
+        return self.base_objective().query_cost(sizes)
+
+    def plain_gradient(self) -> "UStatistic":
+        plain = self.base_objective().plain_gradient()
+        return type(self)(**{**self.get_params(deep=False), "base": plain})
+
+    # --- training ---------------------------------------------------------------------------------
+
+    def check_params(self) -> None:
+        check_observations(self.observations)
+        base = self.base_objective()
+        base.check_params()
+        if base.needs_observations or getattr(base, "observations", None) is not None:
+            raise ValueError(f"base must be an objective that learns from labels, got {base!r}")
+        gain = getattr(base, "gain", None)
+        if not (gain is None or isinstance(gain, str) or callable(gain)):
+            raise ValueError(
+                "base must have a gain for fractional labels, which aggregates are, but its gain "
+                f"is a table: {gain!r}"
+            )
+        if self.order is not None:
+            check_whole("order", self.order, low=1, also="None")
+        get_method(self.method).read_parameters(**self._method_params())
+        check_seed(self.random_state)
+
+    def _method_params(self) -> dict[str, Any]:
+        if self.method_params is None:
+            return {}
+        if not isinstance(self.method_params, Mapping):
+            raise TypeError(f"method_params must be a dict or None, got {self.method_params!r}")
+        return dict(self.method_params)
+
+    def check_labels(self, labels: FloatArray, layout: QueryLayout) -> None:
+        if self.observations is None:
+            bind_observations(None, labels, layout, type(self).__name__)
+
+    def _drawn_labels(self, labels: FloatArray, layout: QueryLayout) -> DrawnLabels:
+        bound = bind_observations(self.observations, labels, layout, type(self).__name__)
+        method = get_method(self.method)
+        numbers = method.read_parameters(**self._method_params())
+        order = None if self.order is None else int(self.order)
+        return DrawnLabels(bound, method, numbers, order, int(self.random_state))
+
+    def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
+        base, drawn_labels = self.base_objective(), self._drawn_labels(labels, layout)
+        weights = query_weights(drawn_labels.bound)
+        fixed = None
+        if not drawn_labels.draws:
+            fixed = base.prepare(drawn_labels.run(0, layout.n_queries, 0), layout)
+        return base, weights, fixed, drawn_labels
+
+    def step(
+        self,
+        first: int,
+        last: int,
+        bounds: IntArray,
+        scores: FloatArray,
+        prepared: tuple[Any, ...],
+        iteration: int,
+        scratch: FloatArray,
+        grad: Float32Array,
+        hess: Float32Array,
+    ) -> None:
+        base, weights, fixed, drawn_labels = prepared
+        if fixed is not None:
+            base.step(first, last, bounds, scores, fixed, iteration, scratch, grad, hess)
+        else:
+            labels = drawn_labels.run(first, last, iteration)
+            rows = slice(bounds[first], bounds[last])
+            # queries before the first are empty here, so that all others keep their numbers, on
+            # which random numbers of the base depend
+            own_bounds = np.zeros(last + 1, dtype=np.int64)
+            own_bounds[first:] = bounds[first : last + 1] - bounds[first]
+            of_base = base.prepare(labels, QueryLayout(own_bounds))
+            own = (scores[rows], of_base, iteration, scratch, grad[rows], hess[rows])
+            base.step(first, last, own_bounds, *own)
+        _scale_queries(first, last, bounds, weights, grad, hess)
+
+    def loss(
+        self, labels: ArrayLike, scores: ArrayLike, group: ArrayLike, *, iteration: int = 0
+    ) -> FloatArray:
+        """Return the base's loss of every query on the labels of this iteration, weighted."""
+        self.check_params()
+        layout = QueryLayout.from_group(group, count_rows(labels, "labels"))
+        drawn_labels = self._drawn_labels(check_labels(labels, layout), layout)
+        drawn = drawn_labels.run(0, layout.n_queries, iteration)
+        of_base = self.base_objective().loss(
+            drawn, check_scores(scores, layout), group, iteration=iteration
+        )
+        weighted: FloatArray = query_weights(drawn_labels.bound) * of_base
+        return weighted

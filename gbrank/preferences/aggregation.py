@@ -1,0 +1,83 @@
+"""All aggregations by name."""
+
+from typing import Any
+
+from gbrank.layout import FloatArray, QueryLayout
+from gbrank.objectives.params import check_choice
+from gbrank.preferences.base import Observations
+from gbrank.preferences.binding import BoundObservations
+from gbrank.preferences.methods import (
+    borda,
+    bradley_terry,
+    cascade,
+    log_odds,
+    mean_adjacency,
+    principal_eigenvector,
+    thurstone_mosteller,
+    win_rate,
+)
+from gbrank.preferences.methods._method import Method
+
+#: Every aggregation by its name.
+METHODS: dict[str, Method] = {
+    module.METHOD.name: module.METHOD
+    for module in (
+        mean_adjacency,
+        log_odds,
+        thurstone_mosteller,
+        bradley_terry,
+        borda,
+        win_rate,
+        principal_eigenvector,
+        cascade,
+    )
+}
+
+
+def get_method(method: str) -> Method:
+    """Return the aggregation of that name; the error for an unknown one lists all."""
+    check_choice("method", method, tuple(METHODS))
+    return METHODS[method]
+
+
+def aggregate(
+    observations: Observations | BoundObservations,
+    method: str = "log_odds",
+    *,
+    layout: QueryLayout | None = None,
+    qid: Any = None,
+    keys: Any = None,
+    n_jobs: int | None = None,
+    **parameters: Any,
+) -> FloatArray:
+    """Turn observations into one score per document.
+
+    Scores of different queries are not comparable. All methods give finite scores whatever was
+    observed; what they say of documents that were never seen is in the function of their name.
+
+    Parameters
+    ----------
+    observations : Comparisons, PartialOrders or Selections.
+    method : str, default="log_odds"
+        "mean_adjacency", "log_odds", "thurstone_mosteller", "bradley_terry", "borda", "win_rate",
+        "principal_eigenvector", or for Selections "cascade".
+    layout : the queries of the rows, default=None
+        May be left out where ``qid`` is given.
+    qid : query id of each row, default=None.
+    keys : key of each row, for ``items="key"``, default=None.
+    n_jobs : number of threads, default=None
+        See :func:`gbrank.parallel.resolve_n_jobs`; scores do not depend on it.
+    **parameters : those of the method, such as ``smoothing``.
+
+    Returns
+    -------
+    float64 array, one score per row in the user's order.
+
+    Examples
+    --------
+    >>> from gbrank.preferences import Comparisons, aggregate
+    >>> seen = Comparisons(["a", "a"], winner=["x", "x"], loser=["y", "z"], items="key")
+    >>> aggregate(seen, "borda", qid=["a", "a", "a"], keys=["z", "y", "x"])
+    array([0., 0., 1.])
+    """
+    return get_method(method).scores(observations, layout, qid, keys, n_jobs, **parameters)

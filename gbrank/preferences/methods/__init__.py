@@ -1,0 +1,1 @@
+"""Ways to turn observations into scores, one a file."""
