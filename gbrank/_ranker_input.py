@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from gbrank._datasets import Rows, check_dataset, check_rows, make_dataset
+from gbrank._datasets import Rows, check_dataset, check_rows
 from gbrank._tables import column_names, is_sequence, is_table, take_column
 from gbrank.objectives import Objective
 from gbrank.preferences import Observations
@@ -80,10 +80,10 @@ class RankerInput(BaseEstimator):
                 "unless X is a Dataset, give validation_fraction"
             )
 
-    def _hold_out(self, rows: Rows, evaluated: bool) -> tuple[Rows, Rows | None]:
+    def _hold_out(self, rows: Rows, evaluated: bool) -> tuple[Rows, list[Rows]]:
         """Take queries from the training set for early stopping that has no others to judge by."""
         if self.early_stopping_rounds is None or self.validation_fraction is None or evaluated:
-            return rows, None
+            return rows, []
         n_queries = rows.layout.n_queries
         n_held_out = max(round(self.validation_fraction * n_queries), 1)
         if n_held_out >= n_queries:
@@ -93,7 +93,7 @@ class RankerInput(BaseEstimator):
             )
         shuffled = np.random.default_rng(self.random_state or 0).permutation(n_queries)
         held_out, kept = np.sort(shuffled[:n_held_out]), np.sort(shuffled[n_held_out:])
-        return rows.of_queries(kept)[0], rows.of_queries(held_out)[0]
+        return rows.of_queries(kept)[0], [rows.of_queries(held_out)[0]]
 
     def _own_dataset(self, dataset: lgb.Dataset, params: dict[str, Any]) -> lgb.Dataset:
         """Prepare a Dataset that the user has made."""
@@ -106,16 +106,17 @@ class RankerInput(BaseEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         return dataset
 
-    def _evaluation_dataset(
-        self, given: Sequence[Any], params: dict[str, Any], training: lgb.Dataset
-    ) -> lgb.Dataset:
+    def _evaluation_rows(
+        self, given: Sequence[Any], params: dict[str, Any], training: Rows | lgb.Dataset
+    ) -> Rows | lgb.Dataset:
         X, y, qid, weight, init_score = given
-        if isinstance(X, lgb.Dataset):
-            return check_dataset(X.set_reference(training), params, "eval_X")
-        rows = self._checked_rows(
-            X, y, qid, None, weight, init_score, "an evaluation set", reset=False
-        )
-        return make_dataset(rows, params, training)
+        if not isinstance(X, lgb.Dataset):
+            return self._checked_rows(
+                X, y, qid, None, weight, init_score, "an evaluation set", reset=False
+            )
+        if not isinstance(training, lgb.Dataset):
+            raise ValueError("eval_X is a Dataset, so X must be one too: they share their bins")
+        return check_dataset(X.set_reference(training), params, "eval_X")
 
     def _validate_features(self, X: Any, *, reset: bool) -> Any:
         """Check features and remember, or compare, their number and names.

@@ -15,6 +15,7 @@ import numpy as np
 
 from gbrank.gains import PowerDiscount
 from gbrank.objectives import Objective, get_objective, objective_name
+from gbrank.preferences import BoundObservations, Observations
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,8 @@ def encode(value: Any) -> Any:
         return {"$objective": _encode_objective(value)}
     if isinstance(value, UnknownObjective):
         return {"$objective": value.saved}
+    if isinstance(value, Observations | BoundObservations):
+        return None  # training data, as labels are, and not a setting
     return {"$by_name": value.name if isinstance(value, SavedByName) else _name(value)}
 
 

@@ -6,6 +6,7 @@ frames, whose categories it knows and whose strings it refuses with an error.
 """
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import lightgbm as lgb
@@ -14,7 +15,7 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from gbrank.layout import IntArray
+from gbrank.layout import FloatArray, IntArray
 
 
 def is_table(X: Any) -> bool:
@@ -26,6 +27,13 @@ def is_sequence(X: Any) -> bool:
     """Tell whether X is a ``lightgbm.Sequence``, or a list of some."""
     parts = X if isinstance(X, list) and X else [X]
     return all(isinstance(part, lgb.Sequence) for part in parts)
+
+
+def batches(X: Any) -> Iterator[FloatArray]:
+    """Return the rows of a ``lightgbm.Sequence``, or of several, as matrices."""
+    for part in X if isinstance(X, list) else [X]:
+        for first in range(0, len(part), part.batch_size):
+            yield np.asarray(part[first : first + part.batch_size])
 
 
 def count_rows_of(X: Any) -> int:
@@ -74,6 +82,28 @@ def as_lightgbm_input(X: Any) -> Any:
     if hasattr(X, "dtypes") and is_table(X):
         _refuse_strange_categories(X)
     return X
+
+
+def numeric_matrix(X: Any) -> Any:
+    """Return features as a float matrix, dense or CSR; columns that are not numbers become 0."""
+    if issparse(X):
+        return X.tocsr()
+    if not is_table(X):
+        return np.asarray(X)
+    columns = []
+    for name in column_names(X):
+        values = take_column(X, name)[0]
+        kind = getattr(values, "dtype", None)
+        is_number = isinstance(kind, np.dtype) and kind.kind in "biuf"
+        if not is_number and hasattr(values, "to_numpy") and _is_nullable_number(kind):
+            values, is_number = values.to_numpy(dtype=np.float64, na_value=np.nan), True
+        columns.append(np.asarray(values, dtype=np.float64) if is_number else np.zeros(len(values)))
+    return np.stack(columns, axis=1)
+
+
+def _is_nullable_number(dtype: Any) -> bool:
+    """Tell whether a dtype of pandas is a number that may be missing: Int64, Float32, boolean."""
+    return getattr(dtype, "kind", "O") in "biuf" and not isinstance(dtype, np.dtype)
 
 
 def _is_arrow(X: Any) -> bool:

@@ -21,18 +21,22 @@ def train(
     evaluation: list[lgb.Dataset],
     metrics: list[Callable[..., Any]],
     early_stopping_rounds: int | None,
+    early_stopping_window: int,
     first_trees: lgb.Booster | None,
     callbacks: Sequence[Callable[..., Any]] | None,
     show_progress: bool,
-) -> tuple[lgb.Booster, EvaluationResults]:
-    """Return the trained booster and the metrics, tree by tree.
+) -> tuple[lgb.Booster, EvaluationResults, bool]:
+    """Return the trained booster, the metrics tree by tree, and whether Ctrl-C ended it.
 
     ``best_iteration`` of the booster is 0 where nothing stopped early. After Ctrl-C the trees grown
     so far are returned, with a warning; before the first tree it is raised.
     """
     results: EvaluationResults = {}
+    interrupted = False
     keep = KeepBooster()
-    stop = None if early_stopping_rounds is None else StopEarly(early_stopping_rounds)
+    stop = None
+    if early_stopping_rounds is not None:
+        stop = StopEarly(early_stopping_rounds, early_stopping_window)
     progress = ShowProgress(n_trees) if show_progress else None
     watching: list[Any] = [*(callbacks or []), keep]
     if evaluation:
@@ -56,14 +60,14 @@ def train(
             stacklevel=4,
         )
         best = 0 if stop is None else stop.best_iteration
-        booster = keep.booster
+        booster, interrupted = keep.booster, True
         # as lgb.train does at its end: trees only, without the data they were grown on
         booster.model_from_string(booster.model_to_string(num_iteration=-1)).free_dataset()
         booster.best_iteration = best
     finally:
         if progress is not None:
             progress.close()
-    return booster, results
+    return booster, results, interrupted
 
 
 def as_booster(model: Any) -> lgb.Booster | None:

@@ -1,37 +1,40 @@
 """Ranker: a scikit-learn estimator that trains LightGBM on any of the objectives."""
 
-import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import lightgbm as lgb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from gbrank._datasets import make_dataset, one_column, refuse_if_nothing_can_be_split
-from gbrank._lightgbm_params import LIGHTGBM_NAMES, check_other_params
+from gbrank._boosting import Start, boost, make_start
+from gbrank._datasets import one_column
+from gbrank._ranker_files import RankerFiles
 from gbrank._ranker_input import (
     RankerInput,
     evaluation_sets,
     preferences_of,
     refuse_with_dataset,
 )
-from gbrank._saved_values import refuse_stand_ins
-from gbrank._tables import as_lightgbm_input, count_rows_of, is_sequence
-from gbrank._training import as_booster, train
+from gbrank._ranker_parameters import RankerParameters
+from gbrank._saved_values import SavedByName, refuse_stand_ins
+from gbrank._start import model_scores, relative_scores, resolve_start
+from gbrank._tables import (
+    as_lightgbm_input,
+    batches,
+    count_rows_of,
+    is_sequence,
+    numeric_matrix,
+)
 from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.metrics import feval, ndcg_score
-from gbrank.model_file import read_model, write_model
-from gbrank.objectives import Objective, QuerySubsampled, get_objective
-from gbrank.objectives.params import check_number, check_seed, check_whole
+from gbrank.metrics import ndcg_score
+from gbrank.objectives import Objective
 from gbrank.parallel import resolve_n_jobs
 from gbrank.preferences import Observations
 
 
-class Ranker(RankerInput):
+class Ranker(RankerInput, RankerParameters, RankerFiles):
     """Gradient boosted trees for ranking: LightGBM's trees, any of gbrank's losses.
 
     Parameters are named as in LightGBM's scikit-learn interface.
@@ -78,6 +81,17 @@ class Ranker(RankerInput):
     validation_fraction : float, default=0.1
         Share of the queries that early stopping holds out and judges by, if :meth:`fit` gets no
         evaluation set. ``None`` makes that an error instead.
+    early_stopping_window : int, default=1
+        Number of trees over which early stopping averages the metric before it compares, so that
+        the luck of a small validation set decides less.
+    start : {"auto", "zero", "linear", "query_linear"}, estimator or callable, default="zero"
+        Where boosting starts. "linear": from a :class:`gbrank.linear.LinearRanker`, which becomes
+        part of the trees. "query_linear": from one on features relative to their query, stronger
+        where absolute values mean little; :meth:`predict` then needs ``qid``. "auto": "linear" for
+        up to 200,000 rows, else "zero". A fitted estimator, or a function of ``X``: from what it
+        predicts.
+    n_models : int, default=1
+        Number of boosters, of different seeds, whose mean is the model.
     query_subsample : float, default=1.0
         Share of the queries that each tree sees, drawn anew for each.
     warm_start : bool, default=False
@@ -103,7 +117,10 @@ class Ranker(RankerInput):
     objective_ : Objective
         The objective it was trained with.
     best_iteration_ : int
-        Number of trees that :meth:`predict` uses.
+        Number of trees that :meth:`predict` uses, those of a linear start among them.
+    linear_coef_ : array of shape (n_features,) or None
+        How the score of a linear start rises with each feature: from its lowest to its highest
+        values, or per standard deviation within the query.
     evals_result_ : dict
         Metric values on the evaluation sets ("valid_0", ...), tree by tree.
     feature_importances_ : array of shape (n_features,)
@@ -147,6 +164,9 @@ class Ranker(RankerInput):
         eval_metric: Any = "ndcg@10",
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = 0.1,
+        early_stopping_window: int = 1,
+        start: Any = "zero",
+        n_models: int = 1,
         query_subsample: float = 1.0,
         warm_start: bool = False,
         qid: str | None = None,
@@ -174,6 +194,9 @@ class Ranker(RankerInput):
         self.eval_metric = eval_metric
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
+        self.early_stopping_window = early_stopping_window
+        self.start = start
+        self.n_models = n_models
         self.query_subsample = query_subsample
         self.warm_start = warm_start
         self.qid = qid
@@ -250,75 +273,105 @@ class Ranker(RankerInput):
             eval_X, eval_y, eval_qid, eval_sample_weight, eval_init_score, self.qid or qid
         )
         if self.early_stopping_rounds is not None and not evaluated:
-            self._require_held_out_queries(X, preferences_of(objective, preferences))
+            self._require_held_out_queries(X, preferences)
+        observed = preferences_of(objective, preferences)
+        start = Start()
+        training: Any = X
+        held_out: list[Any] = []
         if isinstance(X, lgb.Dataset):
             refuse_with_dataset(y, qid, group, sample_weight, init_score, preferences)
-            training, held_out = self._own_dataset(X, params), None
+            training = self._own_dataset(X, params)
         else:
-            observed = preferences_of(objective, preferences)
-            if y is None and observed is not None:
-                y = np.zeros(count_rows_of(X))
+            has_labels = y is not None or observed is None
+            y = y if has_labels else np.zeros(count_rows_of(X))
             rows = self._checked_rows(
                 X, y, qid, group, sample_weight, init_score, "Ranker.fit", reset=True
             )
             if observed is not None:
                 objective.set_params(observations=observed.bind(rows.layout, keys=keys))
             objective.check_labels(rows.labels, rows.layout)
-            rows, held_out = self._hold_out(rows, bool(evaluated))
-            training = make_dataset(rows, params)
-        evaluation = [self._evaluation_dataset(given, params, training) for given in evaluated]
-        if held_out is not None:
-            evaluation = [make_dataset(held_out, params, training)]
-        if first_trees is None:  # else LightGBM must set the first scores before it makes bins
-            refuse_if_nothing_can_be_split(training, self.min_child_samples)
-        self.booster_, self.evals_result_ = train(
-            {**params, "objective": self._on_some_queries(objective)},
+            training, held_out = self._hold_out(rows, bool(evaluated))
+            if first_trees is None:
+                kind = resolve_start(self.start, training, has_labels=has_labels)
+                start = make_start(kind, training, objective, int(self.random_state or 0))
+        self.booster_, self.best_iteration_, self.evals_result_ = boost(
+            params,
+            self._objectives(objective),
             training,
+            held_out or [self._evaluation_rows(given, params, training) for given in evaluated],
             n_trees,
-            evaluation=evaluation,
+            start=start,
+            first_trees=first_trees,
+            min_child_samples=self.min_child_samples,
             metrics=self._fevals(),
             early_stopping_rounds=self.early_stopping_rounds,
-            first_trees=first_trees,
+            early_stopping_window=self.early_stopping_window,
             callbacks=callbacks,
             show_progress=self.verbose >= 1,
         )
         self.objective_ = self._resolve_objective()  # without the state of this training
-        self.best_iteration_ = self.booster_.best_iteration or self.booster_.current_iteration()
+        if first_trees is None or init_model is not None:  # else the start is that of the last fit
+            self.start_kind_, self.start_coef_ = start.kind, start.coefficients
+            self.n_start_trees_ = len(start.trees)
+            self.linear_coef_ = start.explained
         return self
 
-    def predict(self, X: Any, *, num_iteration: int | None = None, **kwargs: Any) -> FloatArray:
+    def predict(
+        self,
+        X: Any,
+        *,
+        qid: Any = None,
+        group: ArrayLike | None = None,
+        num_iteration: int | None = None,
+        **kwargs: Any,
+    ) -> FloatArray:
         """Return a score for each row; only their order within a query means anything.
 
         Parameters
         ----------
         X : features, as in :meth:`fit`; a column of query ids may be there or not.
+        qid, group : the queries; needed, and used, only with ``start="query_linear"``.
         num_iteration : number of trees to use; ``None`` for ``best_iteration_``.
-        **kwargs : passed to ``lightgbm.Booster.predict``, e.g. ``pred_contrib=True``.
+        **kwargs : passed to ``lightgbm.Booster.predict``, e.g. ``pred_contrib=True``. What comes
+            back then is of the trees alone, without a start that is not made of trees.
         """
         check_is_fitted(self)
-        X = self._features_only(X)
-        if is_sequence(X):
-            parts = X if isinstance(X, list) else [X]
-            batches = [
-                np.asarray(part[first : first + part.batch_size])
-                for part in parts
-                for first in range(0, len(part), part.batch_size)
-            ]
-            scores = [self.predict(rows, num_iteration=num_iteration, **kwargs) for rows in batches]
-            return np.concatenate(scores)
-        X = self._validate_features(X, reset=False)
+        features = self._features_only(X)
         trees = self.best_iteration_ if num_iteration is None else num_iteration
         kwargs.setdefault("num_threads", resolve_n_jobs(self.n_jobs))
+        if is_sequence(features):
+            return np.concatenate(
+                [self.booster_.predict(rows, num_iteration=trees, **kwargs) for rows in batches(X)]
+            )
+        features = self._validate_features(features, reset=False)
         predicted: FloatArray = self.booster_.predict(
-            as_lightgbm_input(X), num_iteration=trees, **kwargs
+            as_lightgbm_input(features), num_iteration=trees, **kwargs
         )
-        return predicted
+        if self.start_kind_ in ("zero", "linear") or predicted.ndim > 1:
+            return predicted
+        return predicted + self._start_scores(X, features, qid, group)
+
+    def _start_scores(self, X: Any, features: Any, qid: Any, group: Any) -> FloatArray:
+        """Return what a start that is not made of trees adds."""
+        n_rows = count_rows_of(features)
+        if self.start_kind_ == "model":
+            if isinstance(self.start, SavedByName):
+                raise ValueError(
+                    f"the model starts from {self.start.name}, of which its file holds only the "
+                    "name: give it again, with set_params(start=...)"
+                )
+            return model_scores(self.start, features, QueryLayout.from_group([n_rows], n_rows))
+        if group is None:
+            qid = self._queries_of(X, qid, "Ranker.predict of a start relative to the query")
+        layout = QueryLayout.from_either(qid, group, n_rows)
+        coefficients: Any = self.start_coef_
+        return relative_scores(coefficients, numeric_matrix(features), layout)
 
     def rank(self, X: Any, *, qid: Any = None, group: ArrayLike | None = None) -> IntArray:
         """Return the rank of each row within its query: 1 is the best; ties go by row order."""
-        scores = self.predict(X)
         if group is None:
             qid = self._queries_of(X, qid, "Ranker.rank")
+        scores = self.predict(X, qid=qid, group=group)
         layout = QueryLayout.from_either(qid, group, len(scores))
         query = np.repeat(np.arange(layout.n_queries), layout.sizes)
         best_first = np.lexsort((-layout.sort(scores), query))
@@ -345,74 +398,10 @@ class Ranker(RankerInput):
         """
         if group is None:
             qid = self._queries_of(X, qid, "Ranker.score")
-        scores, labels = self.predict(X), one_column(y)
+        scores, labels = self.predict(X, qid=qid, group=group), one_column(y)
         return float(
             ndcg_score(labels, scores, qid=qid, group=group, k=10, sample_weight=sample_weight)
         )
-
-    def save_model(self, path: str | os.PathLike[str]) -> None:
-        """Write the model as text that LightGBM, and what reads LightGBM's text, predicts from.
-
-        The file holds the ``best_iteration_`` trees that :meth:`predict` uses and no others, so
-        that every reader predicts the same; it names ``lambdarank`` as objective, since readers
-        know no other name for "a score to rank by". The objective, all parameters and the fitted
-        attributes are with it, under a checksum. A function among the parameters (a gain, a
-        metric) is kept by name only. The file is replaced in one step or not at all.
-
-        Parameters
-        ----------
-        path : the file to write; its folder must exist.
-
-        See Also
-        --------
-        gbrank.model_file : the format.
-        """
-        check_is_fitted(self)
-        fitted = {name: value for name, value in vars(self).items() if _is_saved(name)}
-        parameters = self.get_params(deep=False)
-        metadata = {"objective": self.objective_, "parameters": parameters, "fitted": fitted}
-        write_model(self.booster_, path, metadata, num_iteration=self.best_iteration_)
-
-    @classmethod
-    def load_model(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the model that :meth:`save_model` wrote: same parameters, same predictions.
-
-        Nothing in the file is run. A file that is damaged, or was not written by
-        :meth:`save_model`, raises a ``ValueError`` that says what is wrong with it; a file of a
-        newer version gives a warning. A function that was saved by name, or an objective that is
-        not registered here, is not needed to predict; :meth:`fit` asks for it.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> from gbrank import Ranker
-        >>> from gbrank.data import make_ranking
-        >>> data = make_ranking(n_queries=30, random_state=0)
-        >>> ranker = Ranker("listnet", n_estimators=5).fit(data.X, data.y, qid=data.qid)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     ranker.save_model(pathlib.Path(folder) / "model.txt")
-        ...     loaded = Ranker.load_model(pathlib.Path(folder) / "model.txt")
-        >>> loaded
-        Ranker(n_estimators=5, objective='listnet')
-        >>> bool((loaded.predict(data.X) == ranker.predict(data.X)).all())
-        True
-        """
-        booster, metadata = read_model(path)
-        if not {"objective", "parameters", "fitted"} <= metadata.keys():
-            raise ValueError(f"{os.fspath(path)} holds trees, but no Ranker")
-        parameters = metadata["parameters"]
-        unknown = sorted(parameters.keys() - set(cls._get_param_names()))
-        if unknown:
-            warnings.warn(
-                f"parameters of the saved model are not known here, and left out: {unknown}",
-                stacklevel=2,
-            )
-        ranker = cls(**{name: parameters[name] for name in parameters if name not in unknown})
-        ranker.booster_, ranker.objective_ = booster, metadata["objective"]
-        for name, value in metadata["fitted"].items():
-            if _is_saved(name):
-                setattr(ranker, name, value)
-        return ranker
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
@@ -428,79 +417,3 @@ class Ranker(RankerInput):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
-
-    def _resolve_objective(self) -> Objective:
-        if isinstance(self.objective, str):
-            objective = get_objective(self.objective)
-            if "random_state" in objective.get_params() and self.random_state is not None:
-                check_seed(self.random_state)
-                objective.set_params(random_state=int(self.random_state))
-        else:
-            objective = clone(get_objective(self.objective))
-        if objective.n_jobs is None:
-            objective.set_params(n_jobs=self.n_jobs)
-        objective.check_params()
-        return objective
-
-    def _on_some_queries(self, objective: Objective) -> Objective:
-        if self.query_subsample == 1:
-            return objective
-        seed = int(self.random_state or 0)
-        return QuerySubsampled(objective, self.query_subsample, seed, n_jobs=objective.n_jobs)
-
-    def _lightgbm_params(self) -> dict[str, Any]:
-        check_whole("n_estimators", self.n_estimators, low=1)
-        if self.early_stopping_rounds is not None:
-            check_whole("early_stopping_rounds", self.early_stopping_rounds, low=1, also="None")
-            if self.boosting_type == "dart":
-                raise ValueError(
-                    "early_stopping_rounds cannot be used with boosting_type='dart', which changes "
-                    "earlier trees"
-                )
-        if self.validation_fraction is not None:
-            check_number(
-                "validation_fraction",
-                self.validation_fraction,
-                low=0.0,
-                high=1.0,
-                low_open=True,
-                also="None",
-            )
-        check_number("query_subsample", self.query_subsample, low=0.0, high=1.0, low_open=True)
-        if self.random_state is not None:
-            check_seed(self.random_state)
-        params = {theirs: getattr(self, ours) for ours, theirs in LIGHTGBM_NAMES.items()}
-        return params | {
-            "metric": "None",
-            "num_threads": resolve_n_jobs(self.n_jobs),
-            "seed": int(self.random_state or 0),
-            "verbosity": self.verbose - 1 if self.verbose > 0 else self.verbose,
-            **check_other_params(self.lgb_params),
-        }
-
-    def _trees_to_go_on_from(self, init_model: Any) -> tuple[lgb.Booster | None, int]:
-        """Return the trees to start from, and how many to add."""
-        if init_model is not None or not (self.warm_start and hasattr(self, "booster_")):
-            return as_booster(init_model), self.n_estimators
-        n_trees = self.n_estimators - self.best_iteration_
-        if n_trees < 0:
-            raise ValueError(
-                f"n_estimators={self.n_estimators} must be at least the {self.best_iteration_} "
-                "trees there are already: warm_start=True goes on from them"
-            )
-        if n_trees == 0:
-            warnings.warn(
-                "warm_start=True without a greater n_estimators adds no trees", stacklevel=3
-            )
-        return as_booster(self), n_trees
-
-    def _fevals(self) -> list[Callable[..., Any]]:
-        wanted = self.eval_metric
-        metrics = wanted if isinstance(wanted, list | tuple) else [wanted]
-        return [feval(metric) if isinstance(metric, str) else metric for metric in metrics]
-
-
-def _is_saved(attribute: str) -> bool:
-    """Tell whether a model file holds this attribute as it is: what fit sets, but the trees."""
-    by_fit = attribute.endswith("_") and not attribute.startswith("_")
-    return by_fit and attribute not in ("booster_", "objective_", "feature_importances_")

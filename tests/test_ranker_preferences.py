@@ -1,100 +1,123 @@
-"""The Ranker on comparisons instead of labels."""
-
-import itertools
+"""Ranker without labels: comparisons, clicks and partial orders in, a ranking out."""
 
 import numpy as np
 import pytest
 
 from gbrank import PairwiseLogistic, PreferenceLogistic, Ranker, UStatistic
-from gbrank.data import make_ranking
+from gbrank.metrics import ndcg_score
 from gbrank.preferences import Comparisons
-from gbrank.simulate import bradley_terry
+from gbrank.simulate import bradley_terry, partial_orders, selections
 
-SMALL = {"n_estimators": 25, "num_leaves": 7, "n_jobs": 1, "min_child_samples": 5}
+N_QUERIES = 200
 
 
 @pytest.fixture(scope="module")
 def data():
-    return make_ranking(n_queries=60, n_features=8, n_informative=5, random_state=1)
-
-
-@pytest.fixture(scope="module")
-def pairs(data):
-    """Each comparison: the better label wins, written down as rows of the data."""
+    """Rows of all queries mixed up, and the utility that preferences come from."""
     rng = np.random.default_rng(0)
-    bounds = np.concatenate([[0], np.cumsum(data.group)])
-    winner, loser = [], []
-    for first, last in itertools.pairwise(bounds):
-        for a, b in rng.integers(first, last, size=(150, 2)):
-            if data.y[a] != data.y[b]:
-                winner.append(a if data.y[a] > data.y[b] else b)
-                loser.append(b if data.y[a] > data.y[b] else a)
-    return np.array(winner), np.array(loser)
+    qid = rng.permutation(np.repeat(np.arange(N_QUERIES), 10))
+    X = rng.normal(size=(len(qid), 4))
+    utility = 1.5 * X[:, 0] + X[:, 1] * (X[:, 2] > 0)
+    return X, qid, utility
+
+
+def fit(objective, X, qid, preferences, **kwargs):
+    model = Ranker(objective, n_estimators=40, num_leaves=8, n_jobs=1, random_state=0)
+    return model.fit(X, qid=qid, preferences=preferences, **kwargs)
+
+
+def quality(model, X, qid, utility):
+    """NDCG of predictions, with utilities counted from the lowest as labels."""
+    return ndcg_score(utility - utility.min(), model.predict(X), qid=qid, gain="linear", k=3)
 
 
 @pytest.mark.parametrize(
     "objective",
-    [UStatistic(), UStatistic(order=20, base="listnet"), PreferenceLogistic(), PairwiseLogistic()],
-    ids=["complete", "order 20", "preference", "pairwise"],
+    ["ustatistic", "preference_logistic", "pairwise_logistic", UStatistic(base="xendcg", order=20)],
+    ids=str,
 )
-def test_rows_in_any_order_learn_the_same(data, pairs, objective):
-    winner, loser = pairs
-    straight = Ranker(objective, **SMALL)
-    straight.fit(data.X, qid=data.qid, preferences=Comparisons(None, winner, loser))
-    # queries interleaved, the rows of each in their order
-    order = np.argsort(np.concatenate([np.arange(size) for size in data.group]), kind="stable")
-    place = np.argsort(order)
-    moved = Ranker(objective, **SMALL).fit(
-        data.X[order],
-        qid=data.qid[order],
-        preferences=Comparisons(None, place[winner], place[loser]),
+def test_comparisons_alone_teach_the_order(objective, data):
+    X, qid, utility = data
+    comparisons = bradley_terry(utility, qid, 20_000)
+    model = fit(objective, X, qid, comparisons)
+    by_chance = ndcg_score(
+        utility - utility.min(),
+        np.random.default_rng(1).random(len(X)),
+        qid=qid,
+        gain="linear",
+        k=3,
     )
-    np.testing.assert_array_equal(moved.predict(data.X), straight.predict(data.X))
-    random = np.random.default_rng(0).permutation(len(data.y))
-    floor = straight.score(data.X[random], data.y, qid=data.qid)
-    assert straight.score(data.X, data.y, qid=data.qid) > floor + 0.1
+    found = quality(model, X, qid, utility)
+    assert found > 0.95
+    assert by_chance < 0.75
 
 
-def test_keys_name_rows_too(data, pairs):
-    winner, loser = pairs
-    keys = np.array([f"document {row}" for row in range(len(data.y))])
-    by_row = Ranker("ustatistic", **SMALL)
-    by_row.fit(data.X, qid=data.qid, preferences=Comparisons(None, winner, loser))
-    by_key = Comparisons(data.qid[winner], keys[winner], keys[loser], items="key")
-    ranker = Ranker("ustatistic", **SMALL)
-    ranker.fit(data.X, qid=data.qid, preferences=by_key, keys=keys)
-    np.testing.assert_array_equal(ranker.predict(data.X), by_row.predict(data.X))
+@pytest.mark.parametrize("kind", ["orders", "clicks"])
+def test_other_observations_teach_it_too(kind, data):
+    X, qid, utility = data
+    chances = 1 / (1 + np.exp(-utility))
+    observations = (
+        partial_orders(utility, qid, 4000, size=4)
+        if kind == "orders"
+        else selections(chances, qid, 20_000, length=5)
+    )
+    method = "log_odds" if kind == "orders" else "cascade"
+    model = fit(UStatistic(method=method), X, qid, observations)
+    assert quality(model, X, qid, utility) > 0.9
 
 
-def test_observations_of_the_objective_are_bound_too(data, pairs):
-    observations = Comparisons(None, *pairs)
-    one = Ranker(UStatistic(observations), **SMALL).fit(data.X, qid=data.qid)
-    two = Ranker("ustatistic", **SMALL).fit(data.X, qid=data.qid, preferences=observations)
-    np.testing.assert_array_equal(one.predict(data.X), two.predict(data.X))
-    assert one.objective_.observations is observations
-    assert two.objective_.observations is None
+def sure_comparisons(qid, utility, n):
+    """Return rows of winners and losers: n draws of two rows, those of one query kept."""
+    first, second = np.random.default_rng(2).integers(0, len(qid), (2, n))
+    kept = (qid[first] == qid[second]) & (first != second)
+    first, second = first[kept], second[kept]
+    better = utility[first] > utility[second]
+    return np.where(better, first, second), np.where(better, second, first)
 
 
-def test_saved_without_its_observations(data, tmp_path):
-    observations = bradley_terry(data.y, data.qid, 2000)
-    for ranker in (Ranker("ustatistic", **SMALL), Ranker(UStatistic(observations), **SMALL)):
-        ranker.fit(data.X, qid=data.qid, preferences=observations)
-        ranker.save_model(tmp_path / "model.txt")
-        loaded = Ranker.load_model(tmp_path / "model.txt")
-        np.testing.assert_array_equal(loaded.predict(data.X), ranker.predict(data.X))
-    assert (tmp_path / "model.txt").stat().st_size < 100_000
+@pytest.mark.parametrize("objective", [UStatistic(order=5), PreferenceLogistic()], ids=repr)
+def test_rows_may_come_in_any_order(objective, data):
+    X, qid, utility = data
+    winner, loser = sure_comparisons(qid, utility, 400_000)
+    mixed = fit(objective, X, qid, Comparisons(qid[winner], winner, loser))
+    # the same rows put together by hand, queries in the order in which they come up first
+    _, first_rows = np.unique(qid, return_index=True)
+    order = np.argsort(first_rows.argsort().argsort()[qid], kind="stable")
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    by_hand = Comparisons(None, place[winner], place[loser])
+    straight = fit(objective, X[order], qid[order], by_hand)
+    np.testing.assert_allclose(straight.predict(X), mixed.predict(X), atol=1e-10)
+    assert quality(mixed, X, qid, utility) > 0.9
 
 
-@pytest.mark.parametrize(
-    ("objective", "params", "change", "kind", "message"),
-    [
-        ("xendcg", {}, {}, ValueError, "XENDCG learns from labels.*objective='ustatistic'"),
-        ("ustatistic", {}, {"preferences": [1]}, TypeError, "preferences must be .* got list"),
-        ("ustatistic", {}, {"preferences": None}, ValueError, "requires y"),
-        ("ustatistic", {"early_stopping_rounds": 2}, {}, ValueError, "preferences have none"),
-    ],
-)
-def test_bad_input_is_one_clear_error(data, pairs, objective, params, change, kind, message):
-    arguments = {"preferences": Comparisons(None, *pairs)} | change
-    with pytest.raises(kind, match=message):
-        Ranker(objective, **params, **SMALL).fit(data.X, qid=data.qid, **arguments)
+def test_keys_instead_of_rows(data):
+    X, qid, utility = data
+    winner, loser = sure_comparisons(qid, utility, 100_000)
+    names = np.array([f"document {row}" for row in range(len(X))])
+    by_key = Comparisons(qid[winner], names[winner], names[loser], items="key")
+    one = fit("ustatistic", X, qid, Comparisons(None, winner, loser))
+    other = fit("ustatistic", X, qid, by_key, keys=names)
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+
+
+def test_a_saved_model_forgets_its_observations(data, tmp_path):
+    X, qid, utility = data
+    comparisons = bradley_terry(utility, qid, 5000)
+    for objective in (UStatistic(order=7), PairwiseLogistic(comparisons)):
+        model = fit(objective, X, qid, comparisons)
+        model.save_model(tmp_path / "model.txt")
+        again = Ranker.load_model(tmp_path / "model.txt")
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        assert type(again.objective_) is type(objective)
+        assert again.objective_.observations is None
+        assert (tmp_path / "model.txt").stat().st_size < 200_000
+
+
+def test_labels_objectives_refuse_preferences_and_the_other_way_round(data):
+    X, qid, utility = data
+    comparisons = bradley_terry(utility, qid, 100)
+    with pytest.raises(ValueError, match="learns from labels"):
+        fit("xendcg", X, qid, comparisons)
+    with pytest.raises(ValueError, match="needs observations"):
+        Ranker("ustatistic").fit(X, np.zeros(len(X)), qid=qid)

@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 import gbrank
+from gbrank.objectives._table import ROWS, markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -62,9 +63,30 @@ def test_extras_exist():
 
 
 def test_every_objective_has_a_row():
-    rows = re.findall(r"^\| `(\w+)` \|", README, flags=re.MULTILINE)
-    assert sorted(set(rows)) == own_objectives()
+    rows = [row.name for row in ROWS]
+    missing = sorted(set(own_objectives()) - set(rows))
+    assert not missing, f"add an ObjectiveRow to gbrank/objectives/_table.py for: {missing}"
+    unknown = sorted(set(rows) - set(own_objectives()))
+    assert not unknown, f"gbrank/objectives/_table.py has rows of no objective: {unknown}"
     assert len(rows) == len(set(rows))
+    for row in ROWS:
+        for column, cell in vars(row).items():
+            assert cell.strip() == cell != "", f"{row.name}: {column} is {cell!r}"
+            assert cell.count("`") % 2 == 0, f"{row.name}: a backquote of {column} is not closed"
+
+
+def test_the_table_of_objectives_is_the_one_of_the_command_line():
+    shown = re.search(r"^\| name \| loss of a query .*?(?=\n\n)", README, re.MULTILINE | re.DOTALL)[
+        0
+    ]
+    for line in markdown_table().splitlines():
+        assert line in shown.splitlines(), (
+            "README.md lacks this line of the table that `gbrank objectives --markdown` prints:\n"
+            f"{line}"
+        )
+    assert shown == markdown_table()
+    cells = re.findall(r"(?<!\\)\|", shown)  # a bar inside a formula must not end a cell
+    assert len(cells) == 6 * len(shown.splitlines())
 
 
 def test_numbers_are_those_of_the_results_file():

@@ -108,6 +108,22 @@ ROWS = (
         "pairs of different labels",
         "a baseline; RankNet's loss",
     ),
+    ObjectiveRow(
+        "preference_logistic",
+        "`sum_ij [a_ij - a_ji]_+ log(1 + exp(-(s_i - s_j)))`, `a` the average of observed "
+        "preferences",
+        "the pairwise risk, where average preferences have no cycles",
+        "pairs ever compared",
+        "comparisons and clicks instead of labels",
+    ),
+    ObjectiveRow(
+        "ustatistic",
+        "any other loss, on labels aggregated from `k` observed preferences drawn anew for each "
+        "tree",
+        "what its base is, as `k` grows with the number of observations",
+        "its base, and `k`",
+        "comparisons and clicks instead of labels",
+    ),
 )
 
 _HEADER = ("name", "loss of a query", "consistent with", "cost", "when")

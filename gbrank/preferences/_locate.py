@@ -26,6 +26,11 @@ class Locator:
     ) -> None:
         if layout is None and qid is None:
             raise ValueError("layout or qid must be given: the query id of each row")
+        if layout is not None and not isinstance(layout, QueryLayout):
+            raise TypeError(
+                f"layout must be a gbrank.layout.QueryLayout, got {type(layout).__name__}; "
+                "with query ids give qid= instead"
+            )
         self.observations = observations
         self.layout = QueryLayout.from_qid(qid) if layout is None else layout
         if layout is not None and qid is not None:

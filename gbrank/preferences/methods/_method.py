@@ -121,9 +121,12 @@ class Method:
         chosen_bounds = np.array(bound.query_bounds)
         chosen = np.arange(len(bound))
         out = np.empty(bound.layout.n_rows)
-        edges = np.diff(bound.edge_bounds[bound.query_bounds])
+        entries = bound.edge_bounds
+        if self.needs_lists and bound.shown_bounds is not None:
+            entries = bound.shown_bounds
+        cost = bound.layout.sizes + self.cost * np.diff(entries[bound.query_bounds])
         threads = resolve_n_jobs(n_jobs)
-        cuts = cut_queries(bound.layout.sizes + self.cost * edges, threads if threads > 1 else 1)
+        cuts = cut_queries(cost, threads)
         workspaces = [make_workspace(bound) for _ in range(min(threads, len(cuts) - 1))]
 
         def work(thread: int, piece: int) -> None:

@@ -12,7 +12,8 @@ solution finite and unique in every case: each connected group has mean 0, a doc
 score 0. Edges of one observation count as comparisons independent of each other.
 
 Newton's method; each step solves a Laplacian system by conjugate gradients, so that the cost is
-that of the pairs compared.
+that of the pairs compared. Scores are exact to about 1e-8 as long as the penalty is above 1e-11
+times the largest weight of a pair; below that digits are lost to rounding.
 
 References: Bradley, Terry, Rank analysis of incomplete block designs, Biometrika 1952; Hunter, MM
 algorithms for generalized Bradley-Terry models, Annals of Statistics 2004.

@@ -1,0 +1,140 @@
+"""Where boosting starts: from zero, from a linear ranker, or from any model that can predict.
+
+A start gives every row a score; trees are grown on top. A pointwise linear start then becomes trees
+itself, one per feature, and so part of the model; the other kinds are added by the Ranker when it
+predicts.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from gbrank._datasets import Rows
+from gbrank._tables import is_sequence, numeric_matrix
+from gbrank._within_query import z_scores
+from gbrank.layout import FloatArray, QueryLayout, check_scores
+from gbrank.linear.ranker import LinearRanker
+from gbrank.linear.step_trees import step_tree
+from gbrank.objectives import Objective
+
+#: Rows above which ``start="auto"`` is "zero": with so many, trees find what a linear ranker finds.
+FEW_ROWS = 200_000
+_MOST_FEATURES = 1_000
+_NAMES = ("auto", "zero", "linear", "query_linear")
+
+
+def resolve_start(start: Any, rows: Rows, *, has_labels: bool) -> Any:
+    """Return "zero", "linear", "query_linear" or the model given; refuse anything else."""
+    if not isinstance(start, str):
+        if not callable(start) and not hasattr(start, "predict"):
+            raise TypeError(
+                f"start must be one of {_NAMES}, a fitted estimator or a callable, got "
+                f"{type(start).__name__}"
+            )
+        return start
+    if start not in _NAMES:
+        raise ValueError(
+            f"start must be one of {_NAMES}, a fitted estimator or a callable, got {start!r}"
+        )
+    if start == "zero":
+        return start
+    n_features = 0 if is_sequence(rows.X) else rows.X.shape[1]
+    fits = has_labels and 0 < n_features <= _MOST_FEATURES
+    if start == "auto":
+        return "linear" if fits and rows.layout.n_rows <= FEW_ROWS else "zero"
+    if not fits:
+        why = (
+            "learns from labels, and there are none"
+            if not has_labels
+            else f"needs features in memory, at most {_MOST_FEATURES}"
+        )
+        raise ValueError(f"start={start!r} {why}; use start='zero'")
+    return start
+
+
+def fit_linear(kind: str, rows: Rows, objective: Objective, seed: int) -> LinearRanker:
+    """Return a linear ranker on the scale of the objective."""
+    gain = getattr(objective, "gain", "exp")
+    ranker = LinearRanker(relative=kind == "query_linear", gain=gain, random_state=seed)
+    X = numeric_matrix(rows.X)
+    ranker._fit_queries(X, rows.labels, rows.layout, rows.weight)
+    scores = linear_scores(ranker, X, rows.layout)
+    ranker.coef_ *= _best_scale(objective, rows, scores)
+    return ranker
+
+
+def linear_scores(ranker: LinearRanker, X: Any, layout: QueryLayout) -> FloatArray:
+    """Return the scores of checked features."""
+    if ranker.relative:
+        return relative_scores(ranker.coef_[:, 3], X, layout)
+    return ranker._pointwise_scores(X)
+
+
+def relative_scores(coefficients: FloatArray, X: Any, layout: QueryLayout) -> FloatArray:
+    """Return the z-scores of numeric features within their query times coefficients."""
+    used = np.flatnonzero(coefficients)
+    values = X[:, used].toarray() if hasattr(X, "toarray") else np.asarray(X[:, used])
+    ordered = layout.sort(values.astype(np.float64))
+    ordered[np.isinf(ordered)] = np.nan
+    bounds = np.concatenate(([0], np.cumsum(layout.sizes[layout.sizes > 0])))
+    scores: FloatArray = layout.unsort(
+        np.nan_to_num(z_scores(ordered, bounds)) @ coefficients[used]
+    )
+    return scores
+
+
+def start_trees(ranker: LinearRanker) -> list[str]:
+    """Return a pointwise linear ranker as tree blocks of LightGBM's text."""
+    return [
+        step_tree(feature, steps.edges, ranker.step_values(feature), steps.counts)
+        for feature, steps in enumerate(ranker.steps_)
+        if steps is not None and ranker.coef_[feature].any()
+    ]
+
+
+def explained(ranker: LinearRanker) -> FloatArray:
+    """Return one number per feature: how the score rises with it.
+
+    For a pointwise start, from the lowest to the highest values; for a query-relative one, per
+    standard deviation within the query.
+    """
+    if ranker.relative:
+        return ranker.coef_[:, 3].copy()
+    return np.array(
+        [
+            0.0 if steps is None else float(np.diff(ranker.step_values(feature)[[0, -2]])[0])
+            for feature, steps in enumerate(ranker.steps_)
+        ]
+    )
+
+
+def model_scores(model: Any, X: Any, layout: QueryLayout) -> FloatArray:
+    """Return what a fitted estimator, or a callable, says of features."""
+    predict = getattr(model, "predict", model)
+    return check_scores(np.asarray(predict(X), dtype=np.float64).ravel(), layout)
+
+
+def _best_scale(objective: Objective, rows: Rows, scores: FloatArray) -> float:
+    """Return the factor of the scores at which the objective pulls them neither up nor down.
+
+    Least squares gives scores on the scale of normalised gains, a loss may want logits. Along the
+    ray of scaled scores a convex loss is least where its gradient is orthogonal to the scores.
+    """
+    layout = rows.layout
+    labels, ordered = layout.sort(rows.labels), layout.sort(scores)
+    weight = None if rows.weight is None else layout.sort(rows.weight)
+    plain = objective.plain_gradient()
+
+    def slope(factor: float) -> float:
+        grad, _ = plain.grad_hess(labels, factor * ordered, layout.sizes, weight)
+        return float(grad.astype(np.float64) @ ordered)
+
+    low, high = 0.0, 1.0
+    if not slope(1e-6) < 0:
+        return 1.0
+    while slope(high) < 0 and high < 256:
+        low, high = high, 2 * high
+    for _ in range(8):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
+    return 0.5 * (low + high)

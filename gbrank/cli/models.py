@@ -1,0 +1,113 @@
+"""Models and files of scores, as commands name them."""
+
+from pathlib import Path
+from typing import Any
+
+from gbrank.cli.files import Documents
+from gbrank.cli.options import UsageError
+
+_MODEL_START = b"tree"
+_OUR_LINE = b"\n[gbrank: "
+
+
+def load_model(name: str, threads: int | None = None) -> Any:
+    """Return a model that predicts: one of ``gbrank train`` or, with a warning, of LightGBM."""
+    from gbrank import Ranker
+
+    content = Path(name).read_bytes()
+    is_plain = content.startswith(b"tree\n") and _OUR_LINE not in content
+    if is_plain and b"\nend of parameters\n" in content:
+        return _LightGBMModel(name, threads)
+    return Ranker.load_model(name).set_params(n_jobs=threads)
+
+
+class _LightGBMModel:
+    """A model that LightGBM wrote by itself."""
+
+    def __init__(self, name: str, threads: int | None) -> None:
+        import warnings
+
+        import lightgbm as lgb
+
+        warnings.warn(
+            f"{name} was written by LightGBM, not by gbrank: no checksum guards it", stacklevel=2
+        )
+        self._threads = threads or 0
+        try:
+            self.booster_ = lgb.Booster(model_file=name)
+        except lgb.basic.LightGBMError as error:
+            raise ValueError(f"{name} is not a readable model: {error}") from error
+        self.n_features_in_ = self.booster_.num_feature()
+        names = self.booster_.feature_name()
+        if names != [f"Column_{number}" for number in range(len(names))]:
+            self.feature_names_in_ = names
+
+    def predict(self, X: Any) -> Any:
+        return self.booster_.predict(X, num_threads=self._threads)
+
+
+def read_scores(name: str) -> Any:
+    """Return the scores of a file with one number a line."""
+    import numpy as np
+
+    text = Path(name).read_bytes().decode("utf-8", errors="backslashreplace")
+    lines = text.removesuffix("\n").split("\n")
+    try:
+        scores = np.array(lines, dtype=np.float64)
+    except ValueError:
+        for number, line in enumerate(lines, start=1):
+            if not _is_number(line):
+                raise ValueError(
+                    f"{name} is neither a model nor scores: line {number} should be one number, "
+                    f"got {line.strip()[:40]!r}"
+                ) from None
+        scores = np.array([float(line) for line in lines])
+    return scores
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_model(name: str) -> bool:
+    """Tell a model from a file of scores by its first bytes."""
+    with Path(name).open("rb") as file:
+        return file.read(len(_MODEL_START)) == _MODEL_START
+
+
+def named_files(texts: list[str]) -> dict[str, str]:
+    """Return the files by name: FILE goes by its own name without suffix, NAME=FILE by NAME.
+
+    >>> from gbrank.cli.models import named_files
+    >>> named_files(["runs/a.txt", "mine=b.txt"])
+    {'a': 'runs/a.txt', 'mine': 'b.txt'}
+    """
+    files: dict[str, str] = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not equals or Path(text).exists():
+            name, path = Path(text).stem, text
+        if name in files:  # two folders, the same name
+            name = path
+        if name in files:
+            raise UsageError(f"{path} is named twice; give them names: NAME={path}")
+        files[name] = path
+    return files
+
+
+def score(model: Any, documents: Documents) -> Any:
+    """Return the scores of a model; say which file does not fit it."""
+    found, expected = documents.X.shape[1], model.n_features_in_
+    if found != expected:
+        raise ValueError(
+            f"{documents.path} does not fit the model: it has {found} features, the model was "
+            f"trained on {expected}"
+        )
+    try:
+        return model.predict(documents.X)
+    except ValueError as error:
+        raise ValueError(f"{documents.path} does not fit the model: {error}") from error

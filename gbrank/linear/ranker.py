@@ -1,0 +1,223 @@
+"""LinearRanker: the estimator."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gbrank._within_query import centred, z_scores
+from gbrank.gains import compute_discounts, compute_gains, ideal_dcg
+from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels
+from gbrank.linear.ridge import fit_ridge
+from gbrank.linear.steps import FeatureSteps, fit_steps
+from gbrank.metrics import ndcg_score
+from gbrank.objectives.params import check_seed, check_whole
+
+
+class LinearRanker(BaseEstimator):
+    r"""Least squares on normalised gains, in features that are tamed or relative to their query.
+
+    Two kinds. The pointwise one gives every feature a monotone step function of its value (its
+    rank among all training rows, and a logarithm), so that a document is scored by itself. The
+    query-relative one takes the feature's z-score within the query instead: stronger where absolute
+    values differ from query to query, but a document can only be scored together with its list.
+
+    Parameters
+    ----------
+    relative : bool, default=False
+        Whether z-scores within the query are used; :meth:`predict` then needs the queries.
+    gain : str or callable, default="exp"
+        Gain of a label, as :func:`gbrank.gains.compute_gains` takes it.
+    max_rows : int, default=100000
+        Whole queries with about so many rows are drawn to fit on, if there are more.
+    random_state : int, default=0
+        Seed of the draw, and of the folds that choose the penalty.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features, 4)
+        Coefficients of each feature's rank, logarithm, missing indicator and z-score.
+    penalty_ : float
+        Ridge penalty, chosen on held-out queries.
+    held_out_score_ : float
+        Mean NDCG@10 on held-out queries with that penalty.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    gbrank.linear.ridge : what is minimised.
+    gbrank.linear.steps : the step functions.
+
+    Examples
+    --------
+    >>> from gbrank.data import make_ranking
+    >>> from gbrank.linear import LinearRanker
+    >>> data = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = LinearRanker().fit(data.X, data.y, qid=data.qid)
+    >>> bool(ranker.score(data.X, data.y, qid=data.qid) > 0.5)
+    True
+    """
+
+    def __init__(
+        self,
+        relative: bool = False,
+        *,
+        gain: Any = "exp",
+        max_rows: int = 100_000,
+        random_state: int = 0,
+    ) -> None:
+        self.relative = relative
+        self.gain = gain
+        self.max_rows = max_rows
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        qid: Any = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to labels.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_rows, n_features); may hold missing values.
+        y : relevance of each row, finite and >= 0.
+        qid, group : the queries, as in :meth:`gbrank.Ranker.fit`.
+        sample_weight : weight of each row.
+        """
+        check_whole("max_rows", self.max_rows, low=1)
+        check_seed(self.random_state)
+        X = self._validate(X, reset=True)
+        layout = QueryLayout.from_either(qid, group, X.shape[0])
+        labels = check_labels(y, layout)
+        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        self._fit_queries(X, labels, layout, weight)
+        return self
+
+    def predict(self, X: Any, *, qid: Any = None, group: ArrayLike | None = None) -> FloatArray:
+        """Return a score for each row; ``qid`` or ``group`` is needed if ``relative``."""
+        check_is_fitted(self)
+        X = self._validate(X, reset=False)
+        if not self.relative:
+            return self._pointwise_scores(X)
+        if qid is None and group is None:
+            raise ValueError(
+                "this model compares documents with those of the same query: predict needs qid= "
+                "(the query id of each row) or group= (the number of rows of each query)"
+            )
+        layout = QueryLayout.from_either(qid, group, X.shape[0])
+        values, bounds = layout.sort(_dense(X)), _filled_bounds(layout)
+        scores: FloatArray = layout.unsort(
+            np.nan_to_num(z_scores(values, bounds)) @ self.coef_[:, 3]
+        )
+        return scores
+
+    def score(
+        self, X: Any, y: ArrayLike, *, qid: Any = None, group: ArrayLike | None = None
+    ) -> float:
+        """Return the mean NDCG@10 over queries that have a relevant document."""
+        scores = self.predict(X, qid=qid, group=group)
+        return float(ndcg_score(y, scores, qid=qid, group=group, k=10))
+
+    def step_values(self, feature: int) -> FloatArray:
+        """Return what each bin of a feature adds to the score; the last bin is "missing"."""
+        steps = self.steps_[feature]
+        if steps is None:
+            return np.zeros(2)
+        values: FloatArray = steps.columns @ self.coef_[feature, : steps.columns.shape[1]]
+        return values
+
+    # ------------------------------------------------------------------------------------------
+
+    def _validate(self, X: Any, *, reset: bool) -> Any:
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            ensure_all_finite=False,
+        )
+
+    def _fit_queries(
+        self, X: Any, labels: FloatArray, layout: QueryLayout, weight: FloatArray | None
+    ) -> None:
+        rows, sizes = self._draw_rows(labels, layout)
+        bounds = np.concatenate(([0], np.cumsum(sizes)))
+        values, y = _dense(X[rows]), labels[rows]
+        self.steps_: list[FeatureSteps | None] = []
+        blocks, places = [], []
+        if self.relative:
+            blocks.append(np.nan_to_num(z_scores(values, bounds)))
+            places += [(feature, 3) for feature in range(values.shape[1])]
+        else:
+            self.steps_ = [fit_steps(column) for column in values.T]
+        for feature, steps in enumerate(self.steps_):
+            if steps is not None:
+                blocks.append(steps.columns[steps.bins(np.ascontiguousarray(values[:, feature]))])
+                places += [(feature, column) for column in range(steps.columns.shape[1])]
+        self.coef_ = np.zeros((values.shape[1], 4))
+        self.penalty_, self.held_out_score_ = np.inf, np.nan
+        if not blocks or len(sizes) == 0:
+            return
+        gains = compute_gains(y, self.gain)
+        best = ideal_dcg(gains, bounds, compute_discounts(int(sizes.max())))
+        target = gains / np.repeat(best, sizes)
+        columns = centred(np.hstack(blocks), bounds)
+        ridge = fit_ridge(
+            columns,
+            centred(target[:, None], bounds)[:, 0],
+            y,
+            sizes,
+            None if weight is None else weight[rows],
+            self.random_state,
+        )
+        self.coef_[tuple(np.transpose(places))] = ridge.coefficients
+        self.penalty_ = ridge.penalty
+        self.held_out_score_ = float(ridge.scores.max())
+
+    def _draw_rows(self, labels: FloatArray, layout: QueryLayout) -> tuple[IntArray, IntArray]:
+        """Return rows, query by query, of queries in which labels differ; and the query sizes."""
+        ordered, bounds = layout.sort(labels), layout.bounds
+        filled = np.flatnonzero(layout.sizes > 1)
+        starts = bounds[filled]
+        differ = np.array(
+            [np.ptp(ordered[a:b]) > 0 for a, b in zip(starts, bounds[filled + 1], strict=True)],
+            dtype=bool,
+        )
+        chosen = filled[differ]
+        if layout.sizes[chosen].sum() > self.max_rows:
+            shuffled = np.random.default_rng(self.random_state).permutation(chosen)
+            enough = np.searchsorted(np.cumsum(layout.sizes[shuffled]), self.max_rows) + 1
+            chosen = np.sort(shuffled[:enough])
+        sizes = layout.sizes[chosen]
+        offsets = np.repeat(bounds[chosen] - (np.cumsum(sizes) - sizes), sizes)
+        places = offsets + np.arange(sizes.sum())
+        return (places if layout.order is None else layout.order[places]), sizes
+
+    def _pointwise_scores(self, X: Any) -> FloatArray:
+        scores = np.zeros(X.shape[0])
+        for feature, steps in enumerate(self.steps_):
+            if steps is not None and self.coef_[feature, :3].any():
+                column = X[:, [feature]].toarray().ravel() if issparse(X) else X[:, feature]
+                bins = steps.bins(np.ascontiguousarray(column, dtype=np.float64))
+                scores += self.step_values(feature)[bins]
+        return scores
+
+
+def _dense(X: Any) -> FloatArray:
+    values: FloatArray = (X.toarray() if issparse(X) else np.asarray(X)).astype(np.float64)
+    values[np.isinf(values)] = np.nan  # no mean can be taken of them
+    return values
+
+
+def _filled_bounds(layout: QueryLayout) -> IntArray:
+    return np.concatenate(([0], np.cumsum(layout.sizes[layout.sizes > 0])))

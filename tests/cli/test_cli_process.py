@@ -1,0 +1,101 @@
+"""Commands as processes: how they start, how they are interrupted, who reads them."""
+
+import os
+import signal
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+import gbrank
+from gbrank import Ranker
+from gbrank.cli import main
+from gbrank.data import dump_letor, make_ranking
+
+PACKAGE = Path(gbrank.__file__).parent
+COMMAND = [sys.executable, "-m", "gbrank"]
+
+LIGHT = """
+import sys, types
+package = types.ModuleType("gbrank")  # without what its __init__ imports
+package.__path__ = [sys.argv[1]]
+sys.modules["gbrank"] = package
+from gbrank.cli import main
+try:
+    main(["train", "--help"])
+except SystemExit as end:
+    assert end.code == 0
+heavy = {"numpy", "numba", "lightgbm", "sklearn", "scipy", "pandas"} & set(sys.modules)
+assert not heavy, heavy
+"""
+
+
+def test_help_imports_nothing_that_takes_long():
+    command = [sys.executable, "-c", LIGHT, str(PACKAGE)]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    assert "gbrank train train.txt" in finished.stdout
+
+
+def test_exit_codes_of_a_process(tmp_path):
+    words = {("objectives",): 0, ("evaluate", "no.txt", "no.txt"): 1, ("evaluate",): 2}
+    for arguments, code in words.items():
+        finished = subprocess.run(
+            [*COMMAND, *arguments], capture_output=True, text=True, cwd=tmp_path, check=False
+        )
+        assert finished.returncode == code, finished.stderr
+        assert "Traceback" not in finished.stderr
+
+
+def test_the_command_of_an_install_is_this_one():
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
+    for name, value in project["scripts"].items():
+        assert (name, EntryPoint(name, value, "console_scripts").load()) == ("gbrank", main)
+
+
+@pytest.fixture
+def data(tmp_path):
+    made = make_ranking(n_queries=100, list_length=20, random_state=0)
+    dump_letor(made.X, made.y, made.qid, tmp_path / "data.txt")
+    return tmp_path / "data.txt"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
+def test_ctrl_c_keeps_the_trees_grown_so_far(data, tmp_path):
+    pytest.importorskip("tqdm")  # without it there is a line only after a tenth of the trees
+    model = tmp_path / "model.txt"
+    command = [*COMMAND, "train", data, "--model", model, "--trees", "1000000", "--verbose"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        seen = b""
+        while b"| 1" not in seen:  # the bar counts a tree, at least
+            piece = os.read(process.stderr.fileno(), 1000)
+            assert piece, seen
+            seen += piece
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    said = (seen + err).decode()
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    assert "these are kept" in said
+    assert said.endswith("gbrank train: interrupted\n")
+    trees = Ranker.load_model(model).booster_.num_trees()
+    assert trees >= 1
+    assert f"{trees} of {trees} grown" in out.decode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other pipes")
+def test_a_reader_that_has_seen_enough(data, tmp_path):
+    scores = tmp_path / "scores.txt"
+    scores.write_text("\n".join(map(str, range(2000))))
+    command = [*COMMAND, "evaluate", scores, data, "--per-query", "--metric", "ndcg@10"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    err = process.stderr.read()
+    assert process.wait(timeout=120) == 1
+    assert err == b""

@@ -1,0 +1,155 @@
+"""The linear ranker: against scikit-learn's ridge, loops, and its own step functions as trees."""
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.linear_model import Ridge
+
+from gbrank._model_text import put_together
+from gbrank._start import start_trees
+from gbrank.data import make_ranking
+from gbrank.linear import LinearRanker
+from gbrank.linear.steps import MAX_EDGES, fit_steps
+from gbrank.metrics import ndcg_score
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(n_queries=60, n_features=8, n_informative=5, random_state=3)
+
+
+def z_scored(X, qid):
+    out = np.zeros(X.shape)
+    for query in np.unique(qid):
+        rows = qid == query
+        spread = X[rows].std(axis=0)
+        out[rows] = np.where(spread > 0, (X[rows] - X[rows].mean(axis=0)) / spread, 0)
+    return out
+
+
+def normalised_gains(y, qid):
+    out = np.zeros(len(y))
+    for query in np.unique(qid):
+        rows = qid == query
+        gains = 2.0 ** y[rows] - 1
+        best = np.sort(gains)[::-1] @ (1 / np.log2(np.arange(2, len(gains) + 2)))
+        out[rows] = gains / best if best else 0
+        out[rows] -= out[rows].mean()
+    return out
+
+
+def test_relative_is_ridge_on_z_scores(data):
+    ranker = LinearRanker(relative=True).fit(data.X, data.y, qid=data.qid)
+    keep = np.isin(data.qid, [q for q in np.unique(data.qid) if np.ptp(data.y[data.qid == q]) > 0])
+    Z = z_scored(data.X.astype(float), data.qid)
+    spread = Z[keep].std(axis=0)
+    spread[spread == 0] = np.inf  # constant within queries
+    known = Ridge(alpha=ranker.penalty_, fit_intercept=False)
+    known.fit(Z[keep] / spread, normalised_gains(data.y, data.qid)[keep])
+    np.testing.assert_allclose(ranker.coef_[:, 3], known.coef_ / spread, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(
+        ranker.predict(data.X, qid=data.qid), Z @ ranker.coef_[:, 3], atol=1e-10
+    )
+
+
+def test_penalty_is_the_best_on_held_out_queries(data):
+    """Where the target is noise, held-out queries ask for the strongest shrinkage there is."""
+    noise = np.random.default_rng(0).permutation(data.y)
+    ranker = LinearRanker().fit(data.X, noise, qid=data.qid)
+    true = LinearRanker().fit(data.X, data.y, qid=data.qid)
+    assert np.abs(ranker.coef_).sum() < 0.3 * np.abs(true.coef_).sum()
+    assert true.held_out_score_ > ranker.held_out_score_ + 0.1
+
+
+def test_heavy_tails_and_missing_values(data):
+    X = np.exp(6 * data.X.astype(float))  # a monotone transform: ranks and tamed logs survive
+    X[::11, 2] = np.nan
+    X[5, 0] = np.inf
+    ranker = LinearRanker().fit(X, data.y, qid=data.qid)
+    plain = LinearRanker().fit(data.X, data.y, qid=data.qid)
+    other = make_ranking(n_queries=60, n_features=8, n_informative=5, random_state=4)
+    transformed = np.exp(6 * other.X.astype(float))
+    lost = plain.score(other.X, other.y, qid=other.qid) - ranker.score(
+        transformed, other.y, qid=other.qid
+    )
+    assert lost < 0.05
+    assert np.isfinite(ranker.predict(X)).all()
+    relative = LinearRanker(relative=True).fit(X, data.y, qid=data.qid)
+    assert np.isfinite(relative.predict(X, qid=data.qid)).all()
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_rows_in_any_order_and_sparse(data, relative):
+    straight = LinearRanker(relative).fit(data.X, data.y, qid=data.qid)
+    order = np.argsort(np.concatenate([np.arange(size) for size in data.group]), kind="stable")
+    X = scipy.sparse.csr_matrix(data.X[order])
+    moved = LinearRanker(relative).fit(X, data.y[order], qid=data.qid[order])
+    np.testing.assert_allclose(
+        moved.predict(X, qid=data.qid[order]),
+        straight.predict(data.X, qid=data.qid)[order],
+        atol=1e-9,
+    )
+
+
+def test_fits_on_a_part_of_many_rows(data):
+    few = LinearRanker(max_rows=500, random_state=1).fit(data.X, data.y, qid=data.qid)
+    all_rows = LinearRanker().fit(data.X, data.y, qid=data.qid)
+    assert few.steps_[0].counts.sum() < 700 < all_rows.steps_[0].counts.sum()
+    assert few.score(data.X, data.y, qid=data.qid) > 0.5
+
+
+def test_relative_needs_queries_to_predict(data):
+    ranker = LinearRanker(relative=True).fit(data.X, data.y, qid=data.qid)
+    with pytest.raises(ValueError, match=r"predict needs qid= \(the query id of each row\)"):
+        ranker.predict(data.X)
+
+
+def test_nothing_to_learn_is_no_error():
+    X = np.arange(8.0)[:, None]
+    for y in (np.zeros(8), np.ones(8)):
+        ranker = LinearRanker().fit(X, y, group=[4, 4])
+        np.testing.assert_array_equal(ranker.predict(X), 0.0)
+
+
+def test_steps_hold_all_rows_and_edges_are_single_precision():
+    values = np.random.default_rng(0).lognormal(size=5000)
+    steps = fit_steps(values)
+    assert len(steps.edges) <= MAX_EDGES
+    np.testing.assert_array_equal(steps.edges, steps.edges.astype(np.float32))
+    bins = steps.bins(np.append(values, [np.nan, np.inf, -np.inf]))
+    np.testing.assert_array_equal(bins[:5000], np.searchsorted(steps.edges, values, side="left"))
+    assert bins[5000:].tolist() == [len(steps.edges) + 1, len(steps.edges) + 1, 0]
+    assert steps.counts[:-1].sum() == 5000
+    ranks = steps.columns[bins[:5000], 0]
+    order = np.argsort(values)
+    assert (np.diff(ranks[order]) >= 0).all()
+    # a bin counts as the mean rank of its rows
+    true_ranks = (np.argsort(order) + 0.5) / 5000 - 0.5
+    for number in (0, 10, len(steps.edges)):
+        rows = bins[:5000] == number
+        assert steps.columns[number, 0] == pytest.approx(true_ranks[rows].mean(), abs=1e-12)
+    assert fit_steps(np.full(10, 3.0)) is None
+
+
+def test_trees_predict_what_the_linear_ranker_predicts(data):
+    X = data.X.astype(float)
+    X[::7, 1] = np.nan
+    X[3, 4] = np.inf
+    X[4, 4] = -np.inf
+    ranker = LinearRanker().fit(X, data.y, qid=data.qid)
+    other = lgb.train({"verbose": -1}, lgb.Dataset(X, data.y), 2)
+    booster = put_together([other], [2], start_trees(ranker))
+    X[:, 2] = np.nan  # missing where it never was in training
+    X[0, 3] = 1e300
+    np.testing.assert_allclose(
+        booster.predict(X) - other.predict(X), ranker.predict(X), rtol=0, atol=1e-12
+    )
+    contributions = booster.predict(X, pred_contrib=True)
+    np.testing.assert_allclose(contributions.sum(axis=1), booster.predict(X), atol=1e-9)
+
+
+def test_score_is_ndcg(data):
+    ranker = LinearRanker().fit(data.X, data.y, qid=data.qid)
+    expected = ndcg_score(data.y, ranker.predict(data.X), qid=data.qid, k=10)
+    assert ranker.score(data.X, data.y, qid=data.qid) == expected

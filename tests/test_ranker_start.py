@@ -1,0 +1,217 @@
+"""Where boosting starts, and several models as one."""
+
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+
+from gbrank import Ranker, get_objective, list_objectives
+from gbrank.data import make_ranking
+from gbrank.linear import LinearRanker
+from gbrank.simulate import bradley_terry
+
+SMALL = {"n_estimators": 8, "num_leaves": 7, "n_jobs": 1, "min_child_samples": 5}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(n_queries=60, n_features=8, n_informative=5, random_state=1)
+
+
+@pytest.mark.parametrize("name", list_objectives(observations=False))
+@pytest.mark.parametrize("start", ["linear", "query_linear"])
+def test_every_objective_starts_better_than_from_zero(data, name, start):
+    other = make_ranking(n_queries=80, n_features=8, n_informative=5, random_state=2)
+    few = {**SMALL, "n_estimators": 1, "learning_rate": 0.01}
+    zero = Ranker(name, start="zero", **few).fit(data.X, data.y, qid=data.qid)
+    ranker = Ranker(name, start=start, **few).fit(data.X, data.y, qid=data.qid)
+    gained = ranker.score(other.X, other.y, qid=other.qid)
+    assert gained > zero.score(other.X, other.y, qid=other.qid) + 0.05
+    assert ranker.linear_coef_.shape == (8,)
+
+
+def test_the_first_scores_are_the_linear_rankers_on_the_objectives_scale(data):
+    """Trees of weight nearly 0 leave the start: least squares, at the best scale."""
+    ranker = Ranker("listnet", start="linear", **{**SMALL, "n_estimators": 1})
+    ranker.set_params(learning_rate=1e-9).fit(data.X, data.y, qid=data.qid)
+    linear = LinearRanker().fit(data.X, data.y, qid=data.qid).predict(data.X)
+    scores = ranker.predict(data.X)
+    factor = scores @ linear / (linear @ linear)
+    np.testing.assert_allclose(scores, factor * linear, atol=1e-6 * np.abs(scores).max())
+    loss = {
+        f: get_objective("listnet").loss(data.y, f * scores, data.group).sum()
+        for f in (0.9, 1, 1.1)
+    }
+    assert loss[1] < min(loss[0.9], loss[1.1])
+
+
+def test_a_pointwise_start_is_part_of_one_file(data, tmp_path):
+    X = data.X.astype(float)
+    X[::9, 0] = np.nan
+    ranker = Ranker("xendcg", start="linear", **SMALL).fit(X, data.y, qid=data.qid)
+    assert ranker.n_start_trees_ == np.count_nonzero(ranker.linear_coef_) > 5
+    assert ranker.booster_.num_trees() == ranker.best_iteration_ == 8 + ranker.n_start_trees_
+    path = tmp_path / "model.txt"
+    ranker.save_model(path)
+    scores = ranker.predict(X)
+    np.testing.assert_array_equal(lgb.Booster(model_file=path).predict(X), scores)
+    loaded = Ranker.load_model(path)
+    np.testing.assert_array_equal(loaded.predict(X), scores)
+    np.testing.assert_array_equal(loaded.linear_coef_, ranker.linear_coef_)
+    np.testing.assert_array_equal(ranker.booster_.predict(X), scores)
+
+
+def test_other_tools_read_the_start(data, tmp_path):
+    treelite = pytest.importorskip("treelite")
+    shap = pytest.importorskip("shap")
+    X = data.X.astype(np.float64)
+    X[::9, 0] = np.nan
+    ranker = Ranker("xendcg", start="linear", n_models=2, **SMALL).fit(X, data.y, qid=data.qid)
+    ranker.save_model(tmp_path / "model.txt")
+    model = treelite.frontend.load_lightgbm_model(tmp_path / "model.txt")
+    theirs = treelite.gtil.predict(model, X).ravel()
+    np.testing.assert_allclose(theirs, ranker.predict(X), atol=1e-6)
+    explainer = shap.TreeExplainer(lgb.Booster(model_file=tmp_path / "model.txt"))
+    values = explainer.shap_values(X[:40])
+    np.testing.assert_allclose(
+        values.sum(axis=1) + explainer.expected_value, ranker.predict(X[:40]), atol=1e-6
+    )
+
+
+def test_a_query_relative_start_is_put_together_again(data, tmp_path):
+    ranker = Ranker("xendcg", start="query_linear", **SMALL).fit(data.X, data.y, qid=data.qid)
+    ranker.save_model(tmp_path / "model.txt")
+    loaded = Ranker.load_model(tmp_path / "model.txt")
+    scores = ranker.predict(data.X, qid=data.qid)
+    np.testing.assert_array_equal(loaded.predict(data.X, group=data.group), scores)
+    with pytest.raises(ValueError, match=r"start relative to the query needs to know the queries"):
+        ranker.predict(data.X)
+    order = np.random.default_rng(0).permutation(len(data.y))
+    moved = ranker.predict(data.X[order], qid=data.qid[order])
+    np.testing.assert_allclose(moved, scores[order], atol=1e-9)
+    assert ranker.score(data.X, data.y, qid=data.qid) > 0.5
+    assert ranker.rank(data.X, qid=data.qid).min() == 1
+
+
+def test_early_stopping_judges_the_whole_model(data):
+    params = {**SMALL, "n_estimators": 30, "early_stopping_rounds": 5}
+    for start in ("linear", "query_linear"):
+        ranker = Ranker(start=start, eval_metric="ndcg@10", **params)
+        ranker.fit(data.X, data.y, qid=data.qid, eval_X=data.X, eval_y=data.y, eval_qid=data.qid)
+        seen = ranker.evals_result_["valid_0"]["ndcg@10"]
+        assert max(seen) == pytest.approx(ranker.score(data.X, data.y, qid=data.qid), abs=1e-9)
+
+
+def test_any_model_to_start_from(data, tmp_path):
+    ridge = Ridge().fit(data.X, data.y)
+    ranker = Ranker(start=ridge, **SMALL).fit(data.X, data.y, qid=data.qid)
+    by_hand = Ranker(**SMALL).fit(
+        data.X, data.y, qid=data.qid, init_score=ridge.predict(data.X).astype(float)
+    )
+    np.testing.assert_allclose(
+        ranker.predict(data.X), by_hand.predict(data.X) + ridge.predict(data.X), atol=1e-6
+    )
+    function = Ranker(start=ridge.predict, **SMALL).fit(data.X, data.y, qid=data.qid)
+    np.testing.assert_array_equal(function.predict(data.X), ranker.predict(data.X))
+    ranker.save_model(tmp_path / "model.txt")
+    loaded = Ranker.load_model(tmp_path / "model.txt")
+    with pytest.raises(ValueError, match=r"starts from .*Ridge, .* set_params\(start=...\)"):
+        loaded.predict(data.X)
+    loaded.set_params(start=ridge)
+    np.testing.assert_array_equal(loaded.predict(data.X), ranker.predict(data.X))
+
+
+@pytest.mark.parametrize("start", ["linear", "query_linear"])
+def test_data_of_every_kind(data, start):
+    frame = pd.DataFrame(data.X.astype(float), columns=[f"f{number}" for number in range(8)])
+    letters = np.array(["low", "high"])[(data.X[:, 0] > 0).astype(int)]
+    categories = frame.assign(f0=pd.Categorical(letters))
+    ranker = Ranker(start=start, **SMALL).fit(categories, data.y, qid=data.qid)
+    assert ranker.linear_coef_[0] == 0 != ranker.linear_coef_[1]
+    assert np.ptp(ranker.predict(categories, qid=data.qid)) > 0
+    dense = Ranker(start=start, **SMALL).fit(frame, data.y, qid=data.qid)
+    expected = dense.predict(frame, qid=data.qid)
+    table = pl.from_pandas(frame)
+    fitted = Ranker(start=start, **SMALL).fit(table, data.y, qid=data.qid)
+    np.testing.assert_array_equal(fitted.predict(table, qid=data.qid), expected)
+    sparse = scipy.sparse.csr_matrix(frame.to_numpy())
+    fitted = Ranker(start=start, **SMALL).fit(sparse, data.y, qid=data.qid)
+    np.testing.assert_allclose(fitted.predict(sparse, qid=data.qid), expected, atol=1e-9)
+    again = clone(dense).fit(frame, data.y, qid=data.qid)
+    np.testing.assert_array_equal(again.predict(frame, qid=data.qid), expected)
+
+
+def test_auto_is_linear_for_few_rows_with_labels(data, monkeypatch):
+    ranker = Ranker(start="auto", **SMALL).fit(data.X, data.y, qid=data.qid)
+    assert ranker.start_kind_ == "linear"
+    pairs = bradley_terry(data.y, data.qid, 1000)
+    ranker = Ranker("ustatistic", start="auto", **SMALL)
+    assert ranker.fit(data.X, qid=data.qid, preferences=pairs).start_kind_ == "zero"
+    with pytest.raises(ValueError, match="start='linear' learns from labels, and there are none"):
+        ranker.set_params(start="linear").fit(data.X, qid=data.qid, preferences=pairs)
+    monkeypatch.setattr("gbrank._start.FEW_ROWS", 100)
+    ranker = Ranker(start="auto", **SMALL).fit(data.X, data.y, qid=data.qid)
+    assert ranker.start_kind_ == "zero"
+
+
+def test_warm_start_goes_on_from_a_linear_start(data):
+    whole = Ranker("listnet", start="linear", **SMALL).fit(data.X, data.y, qid=data.qid)
+    ranker = Ranker("listnet", start="linear", warm_start=True, **{**SMALL, "n_estimators": 3})
+    ranker.fit(data.X, data.y, qid=data.qid)
+    ranker.set_params(n_estimators=8).fit(data.X, data.y, qid=data.qid)
+    assert ranker.best_iteration_ == whole.best_iteration_ == 8 + whole.n_start_trees_
+    np.testing.assert_allclose(ranker.predict(data.X), whole.predict(data.X), atol=1e-6)
+
+
+def test_several_models_are_their_mean_in_one_file(data, tmp_path):
+    params = {**SMALL, "subsample": 0.7, "subsample_freq": 1, "colsample_bytree": 0.5}
+    together = Ranker("xendcg", n_models=3, random_state=5, **params)
+    together.fit(data.X, data.y, qid=data.qid)
+    alone = [
+        Ranker("xendcg", random_state=5 + number, **params).fit(data.X, data.y, qid=data.qid)
+        for number in range(3)
+    ]
+    expected = np.mean([ranker.predict(data.X) for ranker in alone], axis=0)
+    np.testing.assert_allclose(together.predict(data.X), expected, atol=1e-12)
+    assert np.abs(alone[0].predict(data.X) - alone[1].predict(data.X)).max() > 0.01
+    together.save_model(tmp_path / "model.txt")
+    np.testing.assert_array_equal(
+        lgb.Booster(model_file=tmp_path / "model.txt").predict(data.X), together.predict(data.X)
+    )
+    with pytest.raises(ValueError, match="n_models=3"):
+        together.set_params(warm_start=True, n_estimators=20).fit(data.X, data.y, qid=data.qid)
+
+
+@pytest.mark.parametrize(
+    ("params", "change", "kind", "message"),
+    [
+        ({"start": "lineer"}, {}, ValueError, r"start must be one of \('auto', .* got 'lineer'"),
+        ({"start": 3}, {}, TypeError, "a fitted estimator or a callable, got int"),
+        ({"n_models": 0}, {}, ValueError, "n_models must be a whole number >= 1"),
+        ({"early_stopping_window": 0}, {}, ValueError, "early_stopping_window must be a whole"),
+        ({"start": lambda X: X[:3, 0]}, {}, ValueError, "scores must have one entry per row"),
+    ],
+)
+def test_bad_input_is_one_clear_error(data, params, change, kind, message):
+    with pytest.raises(kind, match=message):
+        Ranker(**SMALL, **params).fit(data.X, data.y, qid=data.qid, **change)
+
+
+def test_a_window_takes_the_middle_of_the_best_stretch(data):
+    values = [0.0, 9.0, 0.0, 5.0, 6.0, 5.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+    found = {}
+    for window in (1, 3):
+        series = iter(values)
+        ranker = Ranker(
+            eval_metric=lambda preds, dataset, series=series: ("m", next(series), True),
+            early_stopping_rounds=6,
+            early_stopping_window=window,
+            **{**SMALL, "n_estimators": 12},
+        )
+        ranker.fit(data.X, data.y, qid=data.qid, eval_X=data.X, eval_y=data.y, eval_qid=data.qid)
+        found[window] = ranker.best_iteration_
+    assert found == {1: 2, 3: 5}
