@@ -13,6 +13,7 @@ from gbrank.objectives.listnet import ListNet
 from gbrank.objectives.pairwise import PairwiseLogistic
 from gbrank.objectives.preference import PreferenceLogistic
 from gbrank.objectives.qnorm import QNorm
+from gbrank.objectives.smoothed import Smoothed
 from gbrank.objectives.squared import Squared
 from gbrank.objectives.subsampled import QuerySubsampled
 from gbrank.objectives.ustatistic import UStatistic
@@ -32,6 +33,7 @@ __all__ = [
     "PreferenceLogistic",
     "QNorm",
     "QuerySubsampled",
+    "Smoothed",
     "Squared",
     "UStatistic",
     "get_objective",
@@ -51,6 +53,7 @@ _REGISTRY: dict[str, type[Objective]] = {
     "pairwise_logistic": PairwiseLogistic,
     "preference_logistic": PreferenceLogistic,
     "qnorm": QNorm,
+    "smoothed": Smoothed,
     "squared": Squared,
     "ustatistic": UStatistic,
     "xendcg": XENDCG,
@@ -81,7 +84,7 @@ def list_objectives(*, observations: bool | None = None) -> list[str]:
     )
 
 
-def get_objective(objective: str | Objective, **params: Any) -> Objective:
+def get_objective(objective: str | Objective, /, **params: Any) -> Objective:
     """Return an objective by name, with ``params`` for its constructor; an instance as it is.
 
     >>> from gbrank import get_objective

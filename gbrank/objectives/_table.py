@@ -102,6 +102,14 @@ ROWS = (
         "labels that are orders; the top of the list",
     ),
     ObjectiveRow(
+        "smoothed",
+        "`E_z loss(s + scale z)` of any other objective, `z` Gumbel, logistic or normal noise, "
+        "drawn anew for each tree",
+        "what the other is, up to the noise",
+        "`samples` times the other's",
+        "noisy labels, and gradients that jump with the order",
+    ),
+    ObjectiveRow(
         "pairwise_logistic",
         "`sum_{r_i > r_j} log(1 + exp(-(s_i - s_j)))`",
         "none that scores whole lists",

@@ -11,25 +11,36 @@ together: with p = q / (q - 1) the expectation is least where ``s_i`` is proport
 smooth at s = 0, where boosting starts, and its penalty (``scale_penalty``) keeps scores from
 growing without end; both see only ``|s|_q``, and do not turn the minimiser.
 
-With ``a_i = |s_i| / |s|_q`` and the sign of s_i, the gradient of the first form is
-``2 |s|_q a_i^(q-1) sign - 2 u_i``. Its exact curvature is no good for boosting, being 0 at s_i = 0.
-The one used is, with k = q / 2::
+With ``a_i = s_i / |s|_q`` and powers that keep the sign, the gradient of the first form is
+``2 |s|_q a_i^(q-1) - 2 u_i``. Its minimiser has ``a = b`` and ``|s|_q = Y_p``, where Y_p is the
+dual norm of u and ``b_i = (u_i / Y_p)^(1/(q-1))``. The exact curvature is no good for boosting,
+being 0 at s_i = 0. The one used is, with k = q / 2::
 
-    h_i = max(psi(a_i), 2 (q-1) a_i^(q-2))
+    h_i = max(2 D_i, psi(|a_i|) / 10),    D_i = (a_i^(q-1) - b_i^(q-1)) / (a_i - b_i)
     psi(a) = 1 + k a^2 (1 - a^(q-2))^2 / (a^q - 1 - k (a^2 - 1))
 
-For q > 2 it goes from 1 for documents that are small in their list to the exact 2 (q - 1) for one
-that stands alone; for q = 2 it is the exact 2. Its second part bounds the Hessian at s, the first
-all that may come: for every step v, however large ::
+D_i is the mean of ``(q-1) |x|^(q-2)`` over x between a_i and b_i: the diagonal of the Hessian on
+the way to the minimiser, without the part that all documents share. It is 1 for q = 2, q - 1 at
+most, and ``b_i^(q-2) <= 1`` at s = 0, from where a document in a leaf of its own gets to its
+minimiser in one step. ``D_i >= max(a_i, b_i)^(q-2)`` for a_i >= 0, so that from anywhere such a
+document goes to ``(1 - x) s_i + y Y_p b_i`` with x and y in [0, 1], below 2 for a_i < 0. A leaf
+moves by the mean of the steps of its documents weighted by h, never farther than the longest.
 
-    |s + v|_q^2  <=  |s|_q^2 + <gradient, v> + sum_i psi(a_i) v_i^2                      (1)
+The second part is for documents with u = 0: at s = 0 their D_i is 0, and a leaf would move them as
+if they were not there. psi goes from 1 for documents that are small in their list to q - 1 for one
+that stands alone, and bounds all that may come: for every step v, however large ::
+
+    |s + v|_q^2  <=  |s|_q^2 + <gradient, v> + sum_i psi(|a_i|) v_i^2                    (1)
 
 A tree's leaf moves its documents by ``v = -sum g / sum h``, so that over all queries ``<g, v>``
 sums to minus the sum of ``h v^2``: at a learning rate eta the loss falls by at least
-``eta (1 - eta) sum h v^2``, whatever the tree.
+``eta sum (h - eta psi) v^2``. Up to a rate of 0.1 no tree raises it. At larger rates a tree may,
+and only the length of steps is bounded. With ``h = psi`` none would at rates up to 1, at the price
+of several times as many trees: psi allows for leaves with one document of each query, but n
+documents of one query that rise together from 0 by v cost ``n^(2/q) v^2`` and not ``n v^2``.
 
 Proof of (1). In units of |s|_q, with r = q / (q - 2), ``|x|_q^2`` is the largest ``sum w_i x_i^2``
-over weights w >= 0 with ``sum w^r <= 1``; at x = s these are ``omega = a^(q-2)``. With w those of
+over weights w >= 0 with ``sum w^r <= 1``; at x = s these are ``omega = |a|^(q-2)``. With w those of
 s + v, the difference of the sides of (1) is
 ``sum w (s + v)^2 - 1 - 2 sum omega s v - sum psi v^2``, and the v that is worst for given w leaves
 to be shown ::
@@ -45,23 +56,24 @@ inequality one by one, that is, with x = w / omega in [0, 1 / omega]::
 phi increases: ``phi' >= 0`` says ``(x^r - 1)^2 >= r^2 (x - 1)^2 x^(r-1)``, which for x = e^(2t) is
 ``sinh(r t) / sinh(t) >= r``. So x = 1 / omega is the worst, and that is psi.
 
-Second form: gradient ``-u / N + (p / N + penalty N) a^(q-1) sign`` with p = <s, u> / N the
-similarity, and now a = |s| / N. With Y_2 and Y_p the 2-norm and the dual norm of u, the curvature
-used is::
+Second form: gradient ``-u / N + (p / N + penalty N) a^(q-1)`` with p = <s, u> / N the similarity,
+and now a = s / N. With Y_2 the 2-norm of u the curvature used is::
 
-    h_i = max(B / N^2 + C psi(a_i), 2 C (q-1) a_i^(q-2)),    C = (max(p, 0) / N^2 + penalty) / 2
+    h_i = max((Y_p / N^2 + penalty) D_i, psi_i / 10),    psi_i = B / N^2 + C psi(|a_i|)
+    C = (max(p, 0) / N^2 + penalty) / 2
     B = min(Y_2 + Y_p, N (Y_2 - p))                                              for p < 0
     B = min(Y_2 + Y_p - p / 2, ((z Y_2 - p) N - p / 2) / z^2)                    for p >= 0
     z Y_2 = min(max((2 + 1/N) p, Y_2), p + (p + Y_p) / (N - 1))
 
-Again the second part bounds what the norm adds to the Hessian at s, and the first all that may
-come: for every step v ::
+The first part is as above: where p is Y_p, the largest it can be, and without penalty, a document
+alone goes to ``N b_i``, its best place at the present length of the scores; from 0 it goes to b_i.
+The second bounds all that may come: for every step v ::
 
-    loss(s + v)  <=  loss(s) + <g, v> + sum_i h_i v_i^2                                  (2)
+    loss(s + v)  <=  loss(s) + <g, v> + sum_i psi_i v_i^2                                (2)
 
-so that the loss falls by at least ``eta (1 - eta) sum h v^2``, whatever the tree. The penalty then
-bounds the scores for good, however long training goes on: ``(penalty / 2) (N^2 - 1)``, summed over
-queries, cannot exceed the sum of their Y_p.
+so that up to a learning rate of 0.1 no tree raises the loss. The penalty then bounds the scores for
+good, however long training goes on: ``(penalty / 2) (N^2 - 1)``, summed over queries, cannot exceed
+the sum of their Y_p.
 
 Proof of (2). The penalty obeys (1). For the rest let N' and p' be what N and p become,
 e = N' / N - 1 and d = |v|_2 / N, so that |e| <= d. The change of the loss less ``<g, v>`` is
@@ -105,6 +117,10 @@ _LARGEST_SCORE = 1e15
 _TINY = 1e-300
 # Below this the denominator of psi is rounding error, and psi within 0.2 % of its limit q - 1.
 _SMALLEST_GAP = 1e-6
+# Up to this learning rate no tree raises the loss.
+_SAFE_RATE = 0.1
+# Numbers closer than this, relative to their size, are too close for a quotient of differences.
+_SAME = 1e-6
 
 
 @kernel()
@@ -130,9 +146,13 @@ def _powers(scores, q, floor, limited, powers):
 
 
 @kernel()
-def _write(limited, powers, target, q, norm, total, inward, outward, flat, bent, grad, hess):
-    """Write ``g = inward a^(q-1) sign(s) - outward u``, ``h`` from B / N^2 and C."""
+def _write(
+    limited, powers, target, goal, dual_norm, q, norm, total, inward, outward, steep, flat, bent,
+    grad, hess,
+):  # fmt: skip
+    """Write ``g = inward a^(q-1) - outward u``, ``h = max(steep D, (flat + bent psi) / 10)``."""
     k, inverse_norm, inverse_total = 0.5 * q, 1.0 / norm, 1.0 / total
+    inverse_dual = 1.0 / dual_norm
     at_zero = 1.0 if q == 2.0 else 0.0
     for i in range(len(target)):
         a = limited[i] * inverse_norm
@@ -142,8 +162,12 @@ def _write(limited, powers, target, q, norm, total, inward, outward, flat, bent,
         gap = power + (k - 1.0) - k * squared
         psi = 1.0 + k * squared * (1.0 - omega) * (1.0 - omega) / max(gap, _SMALLEST_GAP)
         psi = min(psi, q - 1.0) if gap > _SMALLEST_GAP else q - 1.0
+        away = a - goal[i]
+        apart = abs(away) > _SAME * (abs(a) + goal[i])
+        mean = (omega * a - target[i] * inverse_dual) / (away if apart else 1.0)
+        mean = mean if apart else (q - 1.0) * omega
         grad[i] = np.float32(inward * omega * a - outward * target[i])
-        hess[i] = np.float32(max(flat + bent * psi, 2.0 * bent * (q - 1.0) * omega))
+        hess[i] = np.float32(max(steep * mean, _SAFE_RATE * (flat + bent * psi)))
 
 
 @kernel()
@@ -160,27 +184,35 @@ def _bend(p, norm, target_norm, dual_norm):
 
 
 @kernel()
-def _penalized_block(first, last, bounds, scores, target, exponents, scratch, grad, hess):
+def _penalized_block(
+    first, last, bounds, scores, target, goals, exponents, dual_norms, scratch, grad, hess
+):
     for query in range(first, last):
         start, stop = bounds[query], bounds[query + 1]
-        u, g, h = target[start:stop], grad[start:stop], hess[start:stop]
+        u, b = target[start:stop], goals[start:stop]
+        g, h = grad[start:stop], hess[start:stop]
         limited, powers, q = scratch[0], scratch[1], exponents[query]
         if q > 0.0:
             log_top, total = _powers(scores[start:stop], q, _TINY, limited, powers)
             total = max(total, 1.0)  # all scores are 0
             norm = exp(log_top + log(total) / q)
-            _write(limited, powers, u, q, norm, total, 2.0 * norm, 2.0, 0.0, 1.0, g, h)
+            _write(
+                limited, powers, u, b, dual_norms[query], q, norm, total,
+                2.0 * norm, 2.0, 2.0, 0.0, 1.0, g, h,
+            )  # fmt: skip
         else:
             zero_step(g, h)
 
 
 @kernel()
 def _normalized_block(
-    first, last, bounds, scores, target, exponents, norms, dual_norms, penalty, scratch, grad, hess
-):
+    first, last, bounds, scores, target, goals, exponents, dual_norms, norms, penalty, scratch,
+    grad, hess,
+):  # fmt: skip
     for query in range(first, last):
         start, stop = bounds[query], bounds[query + 1]
-        u, g, h = target[start:stop], grad[start:stop], hess[start:stop]
+        u, b = target[start:stop], goals[start:stop]
+        g, h = grad[start:stop], hess[start:stop]
         limited, powers, q = scratch[0], scratch[1], exponents[query]
         if q > 0.0:
             log_top, total = _powers(scores[start:stop], q, 1.0, limited, powers)
@@ -194,7 +226,11 @@ def _normalized_block(
             bend = _bend(similarity, norm, norms[query], dual_norms[query])
             flat = bend / (norm * norm)
             bent = 0.5 * (max(similarity, 0.0) / (norm * norm) + penalty)
-            _write(limited, powers, u, q, norm, total, inward, 1.0 / norm, flat, bent, g, h)
+            steep = dual_norms[query] / (norm * norm) + penalty
+            _write(
+                limited, powers, u, b, dual_norms[query], q, norm, total,
+                inward, 1.0 / norm, steep, flat, bent, g, h,
+            )  # fmt: skip
         else:
             zero_step(g, h)
 
@@ -236,8 +272,8 @@ class QNorm(RelevanceObjective):
     >>> grad, hess = QNorm(q=4, norm_at=1).grad_hess([1, 0], [1.0, 1.0], group=[2])
     >>> grad  # 2 |s| a^3 - 2 u, where |s| = 2^(1/4), a = 2^(-1/4) and u = (1, 0)
     array([-0.58578646,  1.4142135 ], dtype=float32)
-    >>> hess  # 2 (q - 1) a^2
-    array([4.2426405, 4.2426405], dtype=float32)
+    >>> hess  # 2 (a^3 - b^3) / (a - b), where b = (1, 0)
+    array([5.0960064, 1.4142135], dtype=float32)
     """
 
     scratch_rows: ClassVar[int] = 2
@@ -288,7 +324,9 @@ class QNorm(RelevanceObjective):
             norms[filled] = np.sqrt(np.add.reduceat(target**2, starts))
             powers = target ** np.repeat(dual, layout.sizes)
             dual_norms[filled] = np.add.reduceat(powers, starts) ** (1.0 / dual[filled])
-        return target, np.where(counts, exponents, 0.0), norms, dual_norms
+        scale = np.repeat(np.where(counts, dual_norms, 1.0), layout.sizes)
+        goals = (target / scale) ** np.repeat(dual - 1.0, layout.sizes)
+        return target, goals, np.where(counts, exponents, 0.0), dual_norms, norms
 
     def step(
         self,
@@ -302,23 +340,13 @@ class QNorm(RelevanceObjective):
         grad: Float32Array,
         hess: Float32Array,
     ) -> None:
-        target, exponents, norms, dual_norms = prepared
+        *shared, norms = prepared
         if self.form == "penalized":
-            _penalized_block(first, last, bounds, scores, target, exponents, scratch, grad, hess)
+            _penalized_block(first, last, bounds, scores, *shared, scratch, grad, hess)
         else:
+            penalty = float(self.scale_penalty)
             _normalized_block(
-                first,
-                last,
-                bounds,
-                scores,
-                target,
-                exponents,
-                norms,
-                dual_norms,
-                float(self.scale_penalty),
-                scratch,
-                grad,
-                hess,
+                first, last, bounds, scores, *shared, norms, penalty, scratch, grad, hess
             )
 
     def query_loss(

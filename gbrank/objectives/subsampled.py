@@ -15,6 +15,7 @@ from gbrank.fastmath import random_key, random_uniform
 from gbrank.layout import FloatArray, IntArray, QueryLayout
 from gbrank.objectives.base import Float32Array, Objective
 from gbrank.objectives.params import check_number, check_seed
+from gbrank.objectives.wrapped import WrappedObjective
 
 # A stream of its own: the wrapped objective may have the same seed.
 _STREAM = 0x51BEEF
@@ -34,12 +35,12 @@ def _zero_dropped(first, last, bounds, fraction, seed, iteration, grad, hess):
             hess[bounds[q] : bounds[q + 1]] = 0.0
 
 
-class QuerySubsampled(Objective):
+class QuerySubsampled(WrappedObjective):
     """Any objective, on a part of the queries that is drawn anew for each tree.
 
     Parameters
     ----------
-    objective : Objective
+    objective : str or Objective
         The objective of the queries that are kept.
     fraction : float in (0, 1], default=0.5
         Probability of a query to be kept.
@@ -59,7 +60,7 @@ class QuerySubsampled(Objective):
 
     def __init__(
         self,
-        objective: Objective,
+        objective: str | Objective,
         fraction: float = 0.5,
         random_state: int = 0,
         *,
@@ -74,43 +75,16 @@ class QuerySubsampled(Objective):
     @property
     def uses_random_numbers(self) -> bool:  # type: ignore[override]
         """Whether anything is drawn: queries, or what the wrapped objective draws."""
-        return self.fraction < 1 or self.objective.uses_random_numbers
-
-    @property
-    def has_loss(self) -> bool:  # type: ignore[override]
-        """As of the wrapped objective."""
-        return self.objective.has_loss
-
-    @property
-    def exact_curvature(self) -> bool:  # type: ignore[override]
-        """As of the wrapped objective."""
-        return self.objective.exact_curvature
-
-    @property
-    def shift_invariant(self) -> bool:  # type: ignore[override]
-        """As of the wrapped objective."""
-        return self.objective.shift_invariant
-
-    @property
-    def scratch_rows(self) -> int:  # type: ignore[override]
-        """As of the wrapped objective."""
-        return self.objective.scratch_rows
+        return self.fraction < 1 or self.inner.uses_random_numbers
 
     def check_params(self) -> None:
-        if not isinstance(self.objective, Objective):
-            raise TypeError(
-                "objective must be an instance of gbrank.Objective, got "
-                f"{type(self.objective).__name__}"
-            )
-        self.objective.check_params()
+        super().check_params()
         check_number("fraction", self.fraction, low=0.0, high=1.0, low_open=True)
         check_seed(self.random_state)
 
-    def check_labels(self, labels: FloatArray, layout: QueryLayout) -> None:
-        self.objective.check_labels(labels, layout)
-
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
-        return self.objective.prepare(labels, layout)
+        inner = self.inner
+        return inner, inner.prepare(labels, layout)
 
     def step(
         self,
@@ -124,7 +98,8 @@ class QuerySubsampled(Objective):
         grad: Float32Array,
         hess: Float32Array,
     ) -> None:
-        self.objective.step(first, last, bounds, scores, prepared, iteration, scratch, grad, hess)
+        inner, of_inner = prepared
+        inner.step(first, last, bounds, scores, of_inner, iteration, scratch, grad, hess)
         fraction, seed = float(self.fraction), int(self.random_state)
         _zero_dropped(first, last, bounds, fraction, seed, iteration, grad, hess)
 
@@ -133,12 +108,4 @@ class QuerySubsampled(Objective):
     ) -> float:
         if not _is_kept(float(self.fraction), int(self.random_state), iteration, query):
             return 0.0
-        return self.objective.query_loss(labels, scores, query=query, iteration=iteration)
-
-    def query_cost(self, sizes: IntArray) -> IntArray:
-        return self.objective.query_cost(sizes)
-
-    def plain_gradient(self) -> "QuerySubsampled":
-        return type(self)(
-            self.objective.plain_gradient(), self.fraction, self.random_state, n_jobs=self.n_jobs
-        )
+        return self.inner.query_loss(labels, scores, query=query, iteration=iteration)

@@ -6,8 +6,18 @@ Loss of a query with labels r and scores s::
     phi_i = (2^r_i - gamma_i) / sum_j (2^r_j - gamma_j)
     rho_i = e^s_i / (sum_j e^s_j + eps)
 
-with gamma_i uniform in [0, 1), drawn anew for every document at every boosting iteration, or one
-constant. Gradient ``rho - phi``; numerator and curvature: see :mod:`gbrank.objectives.softmax`.
+with gamma_i one of
+
+- "uniform": uniform in [0, 1), drawn anew for every document at every boosting iteration t;
+- "annealed": 1/2 + (u - 1/2) e^(-t/anneal) with such a u, from uniform towards the constant 1/2;
+- "tight": the gamma in [0, 1]^m that makes the loss, and so the bound on NDCG that it gives
+  (theorem 1), smallest at the current scores. The loss is a ratio of sums that are linear in gamma,
+  so gamma_i is 1 where ``-log rho_i`` is above the loss and 0 where it is below, found by
+  fixed-point passes (Dinkelbach 1967). The gradient is that of the least loss, which need not be
+  convex;
+- one constant.
+
+Gradient ``rho - phi``; numerator and curvature: see :mod:`gbrank.objectives.softmax`.
 
 It is a convex bound on (minus, translated, log-transformed) NDCG, and consistent with NDCG when
 each query has one fixed label vector or single clicks; in general it is not.
@@ -21,7 +31,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gbrank._compile import EXACT_MATH, kernel
-from gbrank.fastmath import random_key, random_uniform
+from gbrank.fastmath import exp, random_key, random_uniform
 from gbrank.gains import compute_gains
 from gbrank.layout import FloatArray, IntArray, QueryLayout
 from gbrank.objectives.base import Float32Array, Objective
@@ -34,7 +44,9 @@ from gbrank.objectives.softmax import (
     zero_step,
 )
 
-_CONSTANT, _COUNTER, _LIGHTGBM = 0, 1, 2
+_CONSTANT, _COUNTER, _LIGHTGBM, _ANNEALED, _TIGHT = 0, 1, 2, 3, 4
+# The fixed point is a vertex of the cube and is reached exactly; this many passes have always done.
+_TIGHT_PASSES = 50
 
 
 @kernel(EXACT_MATH)
@@ -54,8 +66,36 @@ def _lightgbm_state(seed, query, steps):
 
 
 @kernel()
-def _draw_target(powers, source, gamma, seed, iteration, query, target):
-    """Write ``2^r - gamma`` of one query and return its sum."""
+def _tight_target(powers, scores, target):
+    """Write ``2^r - gamma`` for the gamma of the least loss, and return its sum.
+
+    Costs are taken without the constant ``log sum e^s``, which all documents share.
+    """
+    m = len(powers)
+    threshold, total = 0.0, 0.0
+    for i in range(m):
+        target[i] = powers[i] - 0.5
+        total += target[i]
+        threshold -= target[i] * scores[i]
+    threshold /= total
+    for _ in range(_TIGHT_PASSES):
+        weighted, total = 0.0, 0.0
+        for i in range(m):
+            target[i] = powers[i] - (1.0 if -scores[i] > threshold else 0.0)
+            total += target[i]
+            weighted -= target[i] * scores[i]
+        if total <= 0.0 or weighted / total >= threshold:
+            break
+        threshold = weighted / total
+    return total
+
+
+@kernel()
+def _draw_target(powers, scores, source, gamma, seed, iteration, query, target):
+    """Write ``2^r - gamma`` of one query and return its sum.
+
+    ``gamma`` is the constant, or the number of iterations in which annealing falls by e.
+    """
     m = len(powers)
     total = 0.0
     if source == _COUNTER:
@@ -67,6 +107,14 @@ def _draw_target(powers, source, gamma, seed, iteration, query, target):
         for i in range(m):
             target[i] = powers[i] - gamma
             total += target[i]
+    elif source == _ANNEALED:
+        low, high = random_key(seed, iteration, query)
+        width = exp(-iteration / gamma)
+        for i in range(m):
+            target[i] = powers[i] - (0.5 + width * (random_uniform(low, high, i) - 0.5))
+            total += target[i]
+    elif source == _TIGHT:
+        total = _tight_target(powers, scores, target)
     else:
         state = _lightgbm_state(seed, query, iteration * m)
         for i in range(m):
@@ -99,7 +147,9 @@ def _xendcg_block(
         a, b = bounds[q], bounds[q + 1]
         if b - a > 1:
             target = scratch[SOFTMAX_ROWS][: b - a]
-            total = _draw_target(powers[a:b], source, gamma, seed, iteration, q, target)
+            total = _draw_target(
+                powers[a:b], scores[a:b], source, gamma, seed, iteration, q, target
+            )
             if total > 0.0:
                 softmax_step(scores[a:b], target, total, eps, order, scratch, grad[a:b], hess[a:b])
                 continue
@@ -111,9 +161,10 @@ class XENDCG(Objective):
 
     Parameters
     ----------
-    gamma : "uniform" or float in [0, 1], default="uniform"
-        Drawn per document at every iteration, or a constant. With 1.0 a query without a relevant
-        document has no target and is left out.
+    gamma : {"uniform", "annealed", "tight"} or float in [0, 1], default="uniform"
+        Drawn per document at every iteration; drawn with less and less spread; chosen so that the
+        bound is tightest; or a constant. With 1.0 a query without a relevant document has no target
+        and is left out.
     neumann_order : {0, 2, 4}, default=2
         Off-diagonal curvature carried by the gradient; 0 gives the plain gradient, 2 is what
         LightGBM's ``rank_xendcg`` does.
@@ -121,6 +172,8 @@ class XENDCG(Objective):
         Weight of a nonexistent document that takes probability from the others.
     random_state : int, default=0
         Seed of gamma; with ``generator="lightgbm"`` it is LightGBM's ``objective_seed``.
+    anneal : float, default=50.0
+        Iterations in which the spread of an annealed gamma falls by a factor of e.
     generator : {"counter", "lightgbm"}, default="counter"
         "lightgbm" draws the numbers of LightGBM's C++, so that training equals ``rank_xendcg``.
     n_jobs : int, default=None
@@ -149,6 +202,7 @@ class XENDCG(Objective):
         random_state: int = 0,
         generator: str = "counter",
         *,
+        anneal: float = 50.0,
         n_jobs: int | None = None,
     ) -> None:
         self.gamma = gamma
@@ -156,13 +210,14 @@ class XENDCG(Objective):
         self.eps = eps
         self.random_state = random_state
         self.generator = generator
+        self.anneal = anneal
         self.n_jobs = n_jobs
         self.check_params()
 
     @property
     def uses_random_numbers(self) -> bool:  # type: ignore[override]
         """Whether gamma is drawn."""
-        return isinstance(self.gamma, str)
+        return self.gamma in ("uniform", "annealed")
 
     @property
     def shift_invariant(self) -> bool:  # type: ignore[override]
@@ -171,12 +226,17 @@ class XENDCG(Objective):
 
     def check_params(self) -> None:
         if isinstance(self.gamma, str):
-            check_choice("gamma", self.gamma, ("uniform",), also="a number in [0, 1]")
+            check_choice(
+                "gamma", self.gamma, ("uniform", "annealed", "tight"), also="a number in [0, 1]"
+            )
         else:
-            check_number("gamma", self.gamma, low=0.0, high=1.0, also='"uniform"')
+            check_number(
+                "gamma", self.gamma, low=0.0, high=1.0, also='"uniform", "annealed" or "tight"'
+            )
         check_neumann_order(self.neumann_order)
         check_number("eps", self.eps, low=0.0)
         check_seed(self.random_state)
+        check_number("anneal", self.anneal, low=0.0, low_open=True)
         check_choice("generator", self.generator, ("counter", "lightgbm"))
 
     def check_labels(self, labels: FloatArray, layout: QueryLayout) -> None:
@@ -188,6 +248,10 @@ class XENDCG(Objective):
     def _gamma_source(self) -> tuple[int, float]:
         if not isinstance(self.gamma, str):
             return _CONSTANT, float(self.gamma)
+        if self.gamma == "tight":
+            return _TIGHT, 0.0
+        if self.gamma == "annealed":
+            return _ANNEALED, float(self.anneal)
         return (_COUNTER if self.generator == "counter" else _LIGHTGBM), 0.0
 
     def step(
@@ -220,14 +284,23 @@ class XENDCG(Objective):
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
     ) -> float:
-        target = np.empty(len(labels))
-        total = _draw_target(
-            2.0**labels, *self._gamma_source(), self.random_state, iteration, query, target
-        )
-        if len(labels) < 2 or total <= 0:
+        costs = log_partition(scores, self.eps) - scores
+        if len(labels) < 2:
             return 0.0
-        phi = target / target.sum()
-        return float(phi @ (log_partition(scores, self.eps) - scores))
+        if self.gamma == "tight":
+            return _least_loss(2.0**labels, costs)
+        target = np.empty(len(labels))
+        source, gamma = self._gamma_source()
+        seed = self.random_state
+        _draw_target(2.0**labels, scores, source, gamma, seed, iteration, query, target)
+        return float(target @ costs / target.sum()) if target.sum() > 0 else 0.0
 
     def plain_gradient(self) -> "XENDCG":
         return type(self)(**{**self.get_params(), "neumann_order": 0})
+
+
+def _least_loss(powers: FloatArray, costs: FloatArray) -> float:
+    """Return the least loss over gamma in [0, 1]^m: the best of all thresholds on the costs."""
+    targets = powers[None, :] - (costs[None, :] >= np.append(costs, np.inf)[:, None])
+    targets = targets[targets.sum(axis=1) > 0]
+    return float((targets @ costs / targets.sum(axis=1)).min())

@@ -13,6 +13,8 @@ VARIANTS = [
     XENDCG(gamma=1.0, neumann_order=4),
     XENDCG(neumann_order=0, eps=0.5),
     XENDCG(generator="lightgbm", random_state=5),
+    XENDCG(gamma="annealed", anneal=3.0),
+    XENDCG(gamma="tight"),
     ListNet(temperature=0.3, neumann_order=4),
     LambdaMART(norm=False, truncation_level=3, sigmoid=2.0),
     LambdaMART(gain="linear"),

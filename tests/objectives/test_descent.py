@@ -16,6 +16,9 @@ BOUNDED = [
     Squared(reduction="mean"),
     Cosine(),
     Cosine(norm="l2", scale_penalty=0.0),
+]
+#: Those of which ten times the curvature does: no tree raises the loss up to a rate of 0.1.
+BOUNDED_BY_TEN_TIMES = [
     QNorm(),
     QNorm(q=2),
     QNorm(q=2.5),
@@ -26,7 +29,7 @@ BOUNDED = [
     QNorm(form="normalized", q=3, scale_penalty=0.1),
     QNorm(form="normalized", q=30, scale_penalty=0.0),
 ]
-ALL = [*BOUNDED, KL(), KL(norm_at=1), Bregman(), Bregman(norm_at=1, discount="exp")]
+SAFE_AT_1 = [*BOUNDED, KL(), KL(norm_at=1), Bregman(), Bregman(norm_at=1, discount="exp")]
 
 
 def random_queries(rng, n_queries):
@@ -37,8 +40,12 @@ def random_queries(rng, n_queries):
     return labels, group
 
 
-@pytest.mark.parametrize("objective", BOUNDED, ids=repr)
-def test_curvature_bounds_every_step(objective):
+@pytest.mark.parametrize(
+    ("objective", "times"),
+    [*((o, 1.0) for o in BOUNDED), *((o, 10.0) for o in BOUNDED_BY_TEN_TIMES)],
+    ids=repr,
+)
+def test_curvature_bounds_every_step(objective, times):
     rng = np.random.default_rng(0)
     labels, group = random_queries(rng, 150)
     for trial in range(12):
@@ -57,7 +64,7 @@ def test_curvature_bounds_every_step(objective):
         before = objective.loss(labels, scores, group)
         after = objective.loss(labels, scores + step, group)
         slope = np.add.reduceat(grad * step, starts)
-        bend = np.add.reduceat(hess * step**2, starts)
+        bend = times * np.add.reduceat(hess * step**2, starts)
         rounding = 1e-6 * (np.abs(before) + np.abs(after) + np.abs(slope) + bend + 1e-3)
         excess = after - before - slope - bend - rounding
         assert excess.max() <= 0, f"query {np.argmax(excess)} of trial {trial}"
@@ -78,28 +85,67 @@ def test_the_bound_of_the_cosine_is_hardly_larger_than_needed():
     assert 0.98 < used <= 1.0
 
 
-@pytest.mark.parametrize("rate", [0.1, 0.5, 1.0])
-@pytest.mark.parametrize("objective", ALL, ids=repr)
+def starting_scores(rng, labels):
+    return {
+        "zero": np.zeros(len(labels)),
+        "small": rng.normal(size=len(labels)),
+        "large": 20.0 * rng.normal(size=len(labels)),
+        "wrong": -5.0 * labels,
+    }
+
+
+def grow_random_tree(objective, labels, scores, group, n_leaves, rate, rng):
+    leaf = rng.integers(0, n_leaves, len(labels))
+    grad, hess = objective.grad_hess(labels, scores, group)
+    total_grad = np.bincount(leaf, grad, n_leaves)
+    total_hess = np.bincount(leaf, hess, n_leaves)
+    return scores - rate * (total_grad / np.maximum(total_hess, 1e-30))[leaf]
+
+
+@pytest.mark.parametrize(
+    ("objective", "rate"),
+    [
+        *((o, rate) for o in SAFE_AT_1 for rate in (0.1, 0.5, 1.0)),
+        *((o, 0.1) for o in BOUNDED_BY_TEN_TIMES),
+    ],
+    ids=repr,
+)
 def test_no_tree_raises_the_loss(objective, rate):
     rng = np.random.default_rng(1)
     labels, group = random_queries(rng, 60)
-    for start in ("zero", "small", "large", "wrong"):
-        scores = {
-            "zero": np.zeros(len(labels)),
-            "small": rng.normal(size=len(labels)),
-            "large": 20.0 * rng.normal(size=len(labels)),
-            "wrong": -5.0 * labels,
-        }[start]
+    for start, scores in starting_scores(rng, labels).items():
         before = objective.loss(labels, scores, group).sum()
         for n_leaves in (1, 2, 8, 64, len(labels)):
-            leaf = rng.integers(0, n_leaves, len(labels))
-            grad, hess = objective.grad_hess(labels, scores, group)
-            total_grad = np.bincount(leaf, grad, n_leaves)
-            total_hess = np.bincount(leaf, hess, n_leaves)
-            scores = scores - rate * (total_grad / np.maximum(total_hess, 1e-30))[leaf]
+            scores = grow_random_tree(objective, labels, scores, group, n_leaves, rate, rng)
             after = objective.loss(labels, scores, group).sum()
             assert after <= before + 1e-6 * abs(before), f"{start} scores, {n_leaves} leaves"
             before = after
+
+
+@pytest.mark.parametrize("objective", BOUNDED_BY_TEN_TIMES, ids=repr)
+def test_leaves_of_rate_1_do_not_diverge_where_a_tree_may_raise_the_loss(objective):
+    rng = np.random.default_rng(2)
+    labels, group = random_queries(rng, 60)
+    for start, scores in starting_scores(rng, labels).items():
+        first = objective.loss(labels, scores, group).sum()
+        farthest = max(10.0, np.abs(scores).max())
+        for tree in range(60):
+            n_leaves = (1, 2, 8, 64, len(labels))[tree % 5]
+            scores = grow_random_tree(objective, labels, scores, group, n_leaves, 1.0, rng)
+            assert np.abs(scores).max() <= 10 * farthest, f"{start} scores, tree {tree}"
+        assert objective.loss(labels, scores, group).sum() < first, f"{start} scores"
+
+
+def test_documents_alone_reach_their_minimiser_from_zero_in_one_step():
+    """All with u > 0 do; the second form goes to the same direction at length 1."""
+    u = oracle.relevance(LABELS, gain=lambda r: POSITIVE_GAINS[int(r)])
+    for q in (2.0, 3.0, 7.0):
+        dual_norm = (u ** (q / (q - 1))).sum() ** ((q - 1) / q)
+        direction = (u / dual_norm) ** (1 / (q - 1))
+        penalized = descend(QNorm(gain=POSITIVE_GAINS, q=q), 1)
+        np.testing.assert_allclose(penalized, dual_norm * direction, rtol=1e-6)
+        normalized = QNorm(gain=POSITIVE_GAINS, q=q, form="normalized", scale_penalty=0.0)
+        np.testing.assert_allclose(descend(normalized, 1), direction, rtol=1e-6)
 
 
 LABELS = np.array([0.0, 2.0, 1.0, 3.0, 1.0])

@@ -166,15 +166,43 @@ def test_q_norms_spelled_out():
 
 
 def test_curvature_of_the_penalized_form_spelled_out():
-    """For q = 4, psi(a) = 1 + 2 a^2."""
-    scores = np.array([1.0, 0.5, 0.0])
-    squared = scores**2 / math.sqrt(1 + 1 / 16)
-    _, hess = step(QNorm(q=4), scores)
-    np.testing.assert_allclose(hess, np.maximum(1 + 2 * squared, 6 * squared), rtol=1e-6)
-    for q in (2.0, 2.5, 4.0, 30.0):
-        np.testing.assert_allclose(step(QNorm(q=q), [5.0, 0.0, 0.0])[1][0], 2 * (q - 1), rtol=1e-6)
-        for small in (np.zeros(3), [5.0, 0.0, 0.0]):
-            assert step(QNorm(q=q), small)[1][2] == (2.0 if q == 2 else 1.0)
+    """For q = 4 the mean slope of x^3 from a to b is a^2 + a b + b^2, and psi(a) = 1 + 2 a^2."""
+    dual_norm = (1 + 3 ** (-4 / 3)) ** (3 / 4)
+    b = (U / dual_norm) ** (1 / 3)
+    for scores in (
+        np.array([1.0, 0.5, 0.0]),
+        np.array([-2.0, 0.1, 3.0]),
+        np.array([0.0, 1.0, 0.2]),
+    ):
+        a = scores / (scores**4).sum() ** (1 / 4)
+        expected = np.maximum(2 * (a * a + a * b + b * b), (1 + 2 * a * a) / 10)
+        _, hess = step(QNorm(q=4, norm_at=1), scores)
+        np.testing.assert_allclose(hess, expected, rtol=1e-6)
+    _, hess = step(QNorm(q=4, norm_at=1), np.zeros(3))
+    np.testing.assert_allclose(hess, [2 * b[0] ** 2, 2 * b[1] ** 2, 0.1], rtol=1e-6)
+
+
+def test_curvature_of_the_penalized_form_is_the_main_diagonal_at_the_minimiser():
+    for q in (2.5, 4.0, 30.0):
+        dual_norm = (U ** (q / (q - 1))).sum() ** ((q - 1) / q)
+        b = (U / dual_norm) ** (1 / (q - 1))
+        _, hess = step(QNorm(q=q, norm_at=1), dual_norm * b)
+        np.testing.assert_allclose(hess[:2], 2 * (q - 1) * b[:2] ** (q - 2), rtol=1e-5)
+        assert hess[2] == pytest.approx(0.1, rel=1e-6)
+
+
+def test_curvature_of_the_normalized_form_spelled_out():
+    """For q = 4 as above, from scores in the wrong order, where p < 0."""
+    scores, penalty = np.array([-1.0, 0.5, 2.0]), 0.1
+    dual_norm, norm_2 = (1 + 3 ** (-4 / 3)) ** (3 / 4), math.sqrt(10) / 3
+    b = (U / dual_norm) ** (1 / 3)
+    norm = (1 + 1 / 16 + 16 + 1) ** (1 / 4)
+    p = (-1 + 0.5 / 3) / norm
+    a = scores / norm
+    safe = min(norm_2 + dual_norm, norm * (norm_2 - p)) / norm**2 + penalty / 2 * (1 + 2 * a * a)
+    slope = (dual_norm / norm**2 + penalty) * (a * a + a * b + b * b)
+    _, hess = step(QNorm(q=4, form="normalized", norm_at=1, scale_penalty=penalty), scores)
+    np.testing.assert_allclose(hess, np.maximum(slope, safe / 10), rtol=1e-6)
 
 
 def test_the_2_norm_gives_squared_error_and_cosine():

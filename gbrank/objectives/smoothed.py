@@ -1,0 +1,165 @@
+r"""Smoothing: any objective at scores that carry noise, drawn anew at every iteration.
+
+With :math:`z` noise of a fixed distribution, the loss of a query becomes
+
+.. math:: E_z \, \ell(s + \sigma z) \approx \frac{1}{S} \sum_{j=1}^{S} \ell(s + \sigma z_j),
+
+gradient and curvature being the means of those at the noisy scores. Lists that are all but tied are
+then seen in many orders instead of one, so that a gradient that depends on the order, such as
+LambdaMART's, does not jump, and single labels weigh less. It is the idea behind YetiRank (logistic
+noise) and StochasticRank (normal noise). For Gumbel noise of scale 1 the order of noisy scores
+follows the Plackett-Luce model of the scores themselves.
+
+References: Gulin, Kuralenok, Pavlov, Winning the transfer learning track of Yahoo!'s learning to
+rank challenge with YetiRank, 2011; Ustimenko, Prokhorenkova, StochasticRank, ICML 2020; Yellott,
+The relationship between Luce's choice axiom, Thurstone's theory of comparative judgment, and the
+double exponential distribution, 1977.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from gbrank._compile import EXACT_MATH, kernel
+from gbrank.fastmath import log, random_key, random_uniform
+from gbrank.layout import FloatArray, IntArray, QueryLayout
+from gbrank.objectives.base import Float32Array, Objective
+from gbrank.objectives.params import check_choice, check_number, check_seed, check_whole
+from gbrank.objectives.wrapped import WrappedObjective
+
+_NOISES = {"gumbel": 0, "logistic": 1, "normal": 2}
+# A stream of its own: the wrapped objective may have the same seed.
+_STREAM = 0x5A007
+# Uniform numbers are multiples of 2^-31 from 0; half a step more keeps logarithms finite.
+_HALF_STEP = 2.0**-32
+
+
+@kernel(EXACT_MATH)
+def _noise(kind, low, high, document):
+    u = random_uniform(low, high, 2 * document) + _HALF_STEP
+    if kind == 0:
+        return -log(-log(u))
+    if kind == 1:
+        return log(u) - log(1.0 - u)
+    angle = 2.0 * np.pi * random_uniform(low, high, 2 * document + 1)
+    return np.sqrt(-2.0 * log(u)) * np.cos(angle)
+
+
+@kernel(EXACT_MATH)
+def _add_noise(first, last, bounds, scores, scale, kind, seed, draw, noisy):
+    for q in range(first, last):
+        low, high = random_key(seed + _STREAM, draw, q)
+        for i in range(bounds[q], bounds[q + 1]):
+            noisy[i] = scores[i] + scale * _noise(kind, low, high, i - bounds[q])
+
+
+@kernel()
+def _add_share(start, stop, share, one_grad, one_hess, grad, hess):
+    for i in range(start, stop):
+        grad[i] += share * one_grad[i]
+        hess[i] += share * one_hess[i]
+
+
+class Smoothed(WrappedObjective):
+    """Any objective at scores with noise, averaged over samples.
+
+    Parameters
+    ----------
+    objective : str or Objective, default="xendcg"
+        The objective to smooth.
+    scale : float, default=1.0
+        Factor of the noise; 0 leaves the objective as it is.
+    samples : int, default=1
+        Number of draws whose gradients are averaged; a step costs as many steps.
+    noise : {"gumbel", "logistic", "normal"}, default="gumbel"
+        Distribution of the noise, of scale 1.
+    random_state : int, default=0
+        Seed of the noise.
+    n_jobs : int, default=None
+        Threads of a step; ``None`` follows LightGBM's ``num_threads`` where that is visible.
+
+    Examples
+    --------
+    >>> from gbrank import LambdaMART, Smoothed
+    >>> objective = Smoothed(LambdaMART(), scale=0.5, samples=4)
+    >>> grad, hess = objective.grad_hess([2, 0, 1], [0.1, 0.0, 0.0], group=[3])
+    >>> bool(grad[0] < 0)
+    True
+    """
+
+    def __init__(
+        self,
+        objective: str | Objective = "xendcg",
+        scale: float = 1.0,
+        samples: int = 1,
+        noise: str = "gumbel",
+        random_state: int = 0,
+        *,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.objective = objective
+        self.scale = scale
+        self.samples = samples
+        self.noise = noise
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.check_params()
+
+    @property
+    def uses_random_numbers(self) -> bool:  # type: ignore[override]
+        """Whether anything is drawn: noise, or what the wrapped objective draws."""
+        return self.scale > 0 or self.inner.uses_random_numbers
+
+    def check_params(self) -> None:
+        super().check_params()
+        check_number("scale", self.scale, low=0.0)
+        check_whole("samples", self.samples, low=1)
+        check_choice("noise", self.noise, tuple(_NOISES))
+        check_seed(self.random_state)
+
+    def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
+        inner, n_rows = self.inner, layout.n_rows
+        one = np.empty((2, n_rows if self.samples > 1 else 0), dtype=np.float32)
+        return inner, inner.prepare(labels, layout), np.empty(n_rows), one[0], one[1]
+
+    def step(
+        self,
+        first: int,
+        last: int,
+        bounds: IntArray,
+        scores: FloatArray,
+        prepared: tuple[Any, ...],
+        iteration: int,
+        scratch: FloatArray,
+        grad: Float32Array,
+        hess: Float32Array,
+    ) -> None:
+        inner, of_inner, noisy, one_grad, one_hess = prepared
+        start, stop = bounds[first], bounds[last]
+        scale, seed = float(self.scale), int(self.random_state)
+        kind, samples = _NOISES[self.noise], int(self.samples)
+        if samples > 1:
+            grad[start:stop] = 0.0
+            hess[start:stop] = 0.0
+        else:
+            one_grad, one_hess = grad, hess
+        for sample in range(samples):
+            draw = iteration * samples + sample
+            _add_noise(first, last, bounds, scores, scale, kind, seed, draw, noisy)
+            inner.step(first, last, bounds, noisy, of_inner, draw, scratch, one_grad, one_hess)
+            if samples > 1:
+                share = np.float32(1.0 / samples)
+                _add_share(start, stop, share, one_grad, one_hess, grad, hess)
+
+    def query_loss(
+        self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
+    ) -> float:
+        total, bounds = 0.0, np.array([0, len(scores)])
+        for sample in range(self.samples):
+            draw = iteration * self.samples + sample
+            low, high = random_key(self.random_state + _STREAM, draw, query)
+            kind = _NOISES[self.noise]
+            noise = np.array([_noise(kind, low, high, i) for i in range(bounds[1])])
+            noisy = scores + self.scale * noise
+            total += self.inner.query_loss(labels, noisy, query=query, iteration=draw)
+        return total / self.samples
