@@ -13,7 +13,7 @@ CACHE = $(CURDIR)/.numba_cache/$(shell cat gbrank/*.py gbrank/*/*.py | cksum | c
 .SECONDARY:
 
 help:
-	@echo "make demo      train on synthetic data at two noise levels, print the table, draw the plot"
+	@echo "make demo      train on synthetic data at three noise levels: a table, plots, a report"
 	@echo "make test      lint, types and all tests but the slow ones"
 	@echo "make test-all  the slow tests too"
 	@echo "make lint      ruff and mypy"
@@ -22,7 +22,7 @@ help:
 	@echo "make clean     delete .venv and everything that was built"
 
 demo: $(VENV)/.installed-plot
-	NUMBA_CACHE_DIR=$(CACHE) $(RUN) benchmarks/demo.py
+	NUMBA_CACHE_DIR=$(CACHE) $(RUN) benchmarks/noise.py run demo --jobs $(JOBS) --out demo
 
 test: lint $(VENV)/.installed-test
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal

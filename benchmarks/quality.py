@@ -148,7 +148,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=default_out)
     arguments = parser.parse_args()
     folder = data_folder(arguments.data)
-    names = arguments.objectives or [*list_objectives(), *VARIANTS, *PEERS]
+    names = arguments.objectives or [*list_objectives(observations=False), *VARIANTS, *PEERS]
     for name in names:
         build_objective(name)  # an unknown name is said before any work
     jobs = [

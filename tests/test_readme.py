@@ -92,12 +92,12 @@ def test_the_table_of_objectives_is_the_one_of_the_command_line():
 def test_numbers_are_those_of_the_results_file():
     """Mean and standard error of every row, computed from the kept values of each seed."""
     kept = json.loads((ROOT / "benchmarks/results/demo.json").read_text())
-    assert len(kept["ndcg@10"]) == 6
+    assert len(kept["ndcg@10"]) >= 6
     for name, levels in kept["ndcg@10"].items():
         cells = []
         for values in levels:
             n, mean = len(values), sum(values) / len(values)
             error = (sum((v - mean) ** 2 for v in values) / (n - 1) / n) ** 0.5
             cells.append(f"{mean:.4f} ± {error:.4f}")
-        row = re.search(rf"^\| {name} *\| (.*?) *\| (.*?) *\|", README, flags=re.MULTILINE)
-        assert [row[1], row[2]] == cells
+        row = re.search(rf"^\| {re.escape(name)} *\|(.*)\|$", README, flags=re.MULTILINE)
+        assert [cell.strip() for cell in row[1].split("|")][: len(cells)] == cells

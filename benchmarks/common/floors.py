@@ -5,6 +5,9 @@ import numpy as np
 from common.real_data import Part
 from gbrank.metrics import ndcg_score
 
+#: Penalties of the ridge, as multiples of the number of rows.
+PENALTIES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+
 
 def best_single_feature(train: Part, k: int = 10) -> tuple[int, float]:
     """Return the feature, and its sign, that ranks the training queries best by NDCG@k."""
@@ -22,3 +25,50 @@ def best_single_feature(train: Part, k: int = 10) -> tuple[int, float]:
 def single_feature_scores(part: Part, feature: int, sign: float) -> np.ndarray:
     """Return the scores that one feature gives."""
     return sign * np.nan_to_num(part.X[:, feature].astype(np.float64))
+
+
+def zscore_within(X: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """Return features with mean 0 and variance 1 within each query; what is missing becomes 0.
+
+    A feature that is constant in a query becomes 0 there.
+    """
+    values = np.asarray(X, dtype=np.float64)
+    _, codes = np.unique(query, return_inverse=True)
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    known = np.isfinite(values)
+    counts = np.maximum(np.add.reduceat(known[order].astype(np.float64), starts), 1.0)
+    sums = np.add.reduceat(np.where(known, values, 0.0)[order], starts)
+    centred = np.where(known, values - (sums / counts)[codes], 0.0)
+    variance = np.add.reduceat(centred[order] ** 2, starts) / counts
+    # Rounding leaves a trace of a variance where all values are equal.
+    scale = np.sqrt(np.where(variance > 1e-12 * (1.0 + (sums / counts) ** 2), variance, np.inf))
+    return centred / scale[codes]
+
+
+def ridge_weights(features: np.ndarray, labels: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """Return one row of weights per penalty: least squares on labels centred within the query."""
+    target = np.asarray(labels, dtype=np.float64)
+    _, codes = np.unique(query, return_inverse=True)
+    target = target - (np.bincount(codes, target) / np.bincount(codes))[codes]
+    eigenvalues, vectors = np.linalg.eigh(features.T @ features / len(features))
+    projected = vectors.T @ (features.T @ target / len(features))
+    return np.array([vectors @ (projected / (np.maximum(eigenvalues, 0) + p)) for p in PENALTIES])
+
+
+def ridge_scores(
+    train: Part, valid: Part, test: Part, query_of: tuple[np.ndarray, ...], k: int = 5
+) -> tuple[np.ndarray, float]:
+    """Fit on training, choose the penalty by NDCG@k on validation; return test scores and penalty.
+
+    ``query_of`` has, for the three parts, the query within which features are put to scale: not
+    the same as ``qid`` where several impressions belong to one query.
+    """
+    fit, choose, judge = (
+        zscore_within(part.X, query)
+        for part, query in zip((train, valid, test), query_of, strict=True)
+    )
+    weights = ridge_weights(fit, train.y, train.qid)
+    quality = [ndcg_score(valid.y, choose @ row, qid=valid.qid, k=k, n_jobs=1) for row in weights]
+    best = int(np.argmax(quality))
+    return judge @ weights[best], PENALTIES[best]

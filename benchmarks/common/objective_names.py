@@ -1,0 +1,78 @@
+"""Objectives as they are written on a command line: ours, those of peers, and floors.
+
+``xendcg``, ``listmle(k=10)``, ``lightgbm:lambdarank(lambdarank_norm=False)``,
+``xgboost:rank:ndcg``, ``catboost:YetiRank``, ``floor:ridge``. What stands in brackets are options
+of that objective.
+"""
+
+import ast
+import importlib.util
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from gbrank import get_objective, list_objectives
+
+LIGHTGBM = ("lambdarank", "rank_xendcg")
+XGBOOST = ("rank:ndcg", "rank:pairwise", "rank:map")
+CATBOOST = ("YetiRank", "QueryRMSE", "PairLogit", "QuerySoftMax")
+#: What is no loss but belongs in every plot, and the best order where the data are made up.
+FLOORS = ("single_feature", "ridge")
+CEILINGS = ("bayes",)
+FAMILIES = {
+    "lightgbm": LIGHTGBM,
+    "xgboost": XGBOOST,
+    "catboost": CATBOOST,
+    "floor": FLOORS,
+    "ceiling": CEILINGS,
+}
+
+
+@dataclass(frozen=True)
+class ObjectiveName:
+    """One objective: whose it is, its name there, and its options."""
+
+    text: str
+    family: str
+    name: str
+    options: tuple[tuple[str, Any], ...]
+
+    @property
+    def is_learner(self) -> bool:
+        """Whether something is boosted, as opposed to a floor or a ceiling."""
+        return self.family not in ("floor", "ceiling")
+
+
+def parse_objective(text: str) -> ObjectiveName:
+    """Read a name with options; refuse unknown ones, and peers that are not installed."""
+    found = re.fullmatch(r"(?:(gbrank|lightgbm|xgboost|catboost|floor|ceiling):)?([\w:]+)(\(.*\))?",
+                         text.strip())  # fmt: skip
+    if not found:
+        raise ValueError(f"objective {text!r} is not written as name or name(option=value, ...)")
+    family, name = found[1] or "gbrank", found[2]
+    options = _options(found[3] or "()", text)
+    ours = list_objectives(observations=False)  # those that learn from labels
+    known = FAMILIES.get(family, ours)
+    if name not in known:
+        others = ", ".join(f"{peer}:{theirs}" for peer in FAMILIES for theirs in FAMILIES[peer])
+        raise ValueError(
+            f"there is no objective {text!r}: ours are {', '.join(ours)}; others are {others}"
+        )
+    if family in ("xgboost", "catboost") and importlib.util.find_spec(family) is None:
+        raise ImportError(f'{text} needs {family}: pip install "gbrank[peers]"')
+    if family == "gbrank":
+        try:
+            get_objective(name, **dict(options)).check_params()
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"objective {text!r}: {error}") from error
+    return ObjectiveName(text.strip(), family, name, options)
+
+
+def _options(brackets: str, text: str) -> tuple[tuple[str, Any], ...]:
+    try:
+        call = ast.parse(f"f{brackets}", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args or any(k.arg is None for k in call.keywords):
+            raise ValueError("options are written name=value")
+        return tuple((str(k.arg), ast.literal_eval(k.value)) for k in call.keywords)
+    except (SyntaxError, ValueError) as error:
+        raise ValueError(f"the options of objective {text!r} cannot be read: {error}") from error

@@ -1,0 +1,185 @@
+"""One way to train LightGBM with any objective, XGBoost and CatBoost: same data, same settings.
+
+Settings are named as LightGBM names them. Every learner has one thread, and stops when NDCG@5 on
+the validation queries has not improved for ``patience`` trees. XGBoost has no least number of rows
+in a leaf (it keeps its own limit, ``min_child_weight`` 1), CatBoost no more than 64 leaves.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+
+from common.objective_names import ObjectiveName
+from common.real_data import Part
+from gbrank import get_objective
+from gbrank.metrics import feval, ndcg_score
+
+WATCHED = "ndcg@5"
+_ALONE = {"num_threads": 1, "force_col_wise": True, "deterministic": True, "verbose": -1}
+_NOT_LIGHTGBM = ("trees", "patience")
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Scores of the test rows, the number of trees used, validation NDCG@5 after each tree."""
+
+    scores: np.ndarray
+    trees: int
+    curve: tuple[float, ...]
+
+
+def fit_trees(
+    objective: ObjectiveName,
+    train: Part,
+    valid: Part,
+    X_test: np.ndarray,
+    settings: dict[str, Any],
+    seed: int,
+) -> Fit:
+    """Train one model, and score the test rows with its best number of trees."""
+    learners = {"lightgbm": _lightgbm, "xgboost": _xgboost, "catboost": _catboost}
+    learner = learners.get(objective.family, _lightgbm)
+    return learner(objective, train, valid, X_test, settings, seed % 2**31)
+
+
+def group_sizes(qid: np.ndarray) -> np.ndarray:
+    """Return the number of rows of each query, in their order; rows of a query are contiguous."""
+    starts = np.flatnonzero(np.concatenate(([True], qid[1:] != qid[:-1])))
+    return np.diff(starts, append=len(qid))
+
+
+def _lightgbm(
+    objective: ObjectiveName,
+    train: Part,
+    valid: Part,
+    X_test: np.ndarray,
+    settings: dict[str, Any],
+    seed: int,
+) -> Fit:
+    params = {name: value for name, value in settings.items() if name not in _NOT_LIGHTGBM}
+    params |= {**_ALONE, "metric": "None", "seed": seed}
+    if objective.family == "lightgbm":
+        params |= {"objective": objective.name, **dict(objective.options)}
+    else:
+        loss = get_objective(objective.name, n_jobs=1, **dict(objective.options))
+        if "random_state" in loss.get_params():
+            loss.set_params(random_state=seed)
+        params["objective"] = loss
+    training = lgb.Dataset(train.X, train.y, group=group_sizes(train.qid), params=params)
+    watched = lgb.Dataset(valid.X, valid.y, group=group_sizes(valid.qid), reference=training)
+    seen: dict[str, dict[str, list[float]]] = {}
+    callbacks = [lgb.record_evaluation(seen)]
+    if settings["patience"]:
+        callbacks.append(lgb.early_stopping(settings["patience"], verbose=False))
+    booster = lgb.train(
+        params,
+        training,
+        settings["trees"],
+        valid_sets=[watched],
+        feval=feval(WATCHED, n_jobs=1),
+        callbacks=callbacks,
+    )
+    curve = seen["valid_0"][WATCHED]
+    trees = (settings["patience"] and booster.best_iteration) or booster.current_iteration()
+    scores = booster.predict(X_test, num_iteration=trees, num_threads=1)
+    return Fit(np.asarray(scores, dtype=np.float64), int(trees), tuple(curve))
+
+
+def _xgboost(
+    objective: ObjectiveName,
+    train: Part,
+    valid: Part,
+    X_test: np.ndarray,
+    settings: dict[str, Any],
+    seed: int,
+) -> Fit:
+    import xgboost as xgb
+
+    params = {
+        "objective": objective.name,
+        "eta": settings["learning_rate"],
+        "tree_method": "hist",
+        "grow_policy": "lossguide",
+        "max_leaves": settings["num_leaves"],
+        "max_depth": 0,
+        "max_bin": settings.get("max_bin", 255) + 1,
+        "reg_lambda": settings.get("lambda_l2", 0.0),
+        "subsample": settings.get("bagging_fraction", 1.0),
+        "colsample_bytree": settings.get("feature_fraction", 1.0),
+        "disable_default_eval_metric": True,
+        "nthread": 1,
+        "seed": seed,
+        "verbosity": 0,
+        **dict(objective.options),
+    }
+
+    def watch(scores: np.ndarray, _: xgb.DMatrix) -> tuple[str, float]:
+        quality = ndcg_score(valid.y, scores.astype(np.float64), qid=valid.qid, k=5, n_jobs=1)
+        return WATCHED, float(quality)
+
+    # Numbered anew: XGBoost wants query ids in ascending order.
+    numbers = [np.repeat(np.arange(len(s)), s) for s in map(group_sizes, (train.qid, valid.qid))]
+    training = xgb.DMatrix(train.X, train.y, qid=numbers[0], nthread=1)
+    watched = xgb.DMatrix(valid.X, valid.y, qid=numbers[1], nthread=1)
+    seen: dict[str, Any] = {}
+    booster = xgb.train(
+        params,
+        training,
+        settings["trees"],
+        evals=[(watched, "valid")],
+        custom_metric=watch,
+        maximize=True,
+        early_stopping_rounds=settings["patience"] or None,
+        evals_result=seen,
+        verbose_eval=False,
+    )
+    trees = booster.best_iteration + 1 if settings["patience"] else booster.num_boosted_rounds()
+    scores = booster.predict(xgb.DMatrix(X_test, nthread=1), iteration_range=(0, trees))
+    return Fit(scores.astype(np.float64), int(trees), tuple(seen["valid"][WATCHED]))
+
+
+def _catboost(
+    objective: ObjectiveName,
+    train: Part,
+    valid: Part,
+    X_test: np.ndarray,
+    settings: dict[str, Any],
+    seed: int,
+) -> Fit:
+    import catboost
+
+    rows = settings.get("bagging_fraction", 1.0)
+    numbers = [np.repeat(np.arange(len(s)), s) for s in map(group_sizes, (train.qid, valid.qid))]
+    model = catboost.CatBoost(
+        {
+            "loss_function": objective.name,
+            "eval_metric": "NDCG:top=5;type=Exp",
+            "iterations": settings["trees"],
+            "learning_rate": settings["learning_rate"],
+            "grow_policy": "Lossguide",
+            "max_leaves": min(settings["num_leaves"], 64),
+            "depth": 16,
+            "min_data_in_leaf": settings.get("min_data_in_leaf", 20),
+            "l2_leaf_reg": settings.get("lambda_l2", 0.0),
+            "border_count": min(settings.get("max_bin", 255), 254),
+            "rsm": settings.get("feature_fraction", 1.0),
+            **({"bootstrap_type": "Bernoulli", "subsample": rows} if rows < 1.0
+               else {"bootstrap_type": "No"}),
+            "early_stopping_rounds": settings["patience"] or None,
+            "use_best_model": bool(settings["patience"]),
+            "thread_count": 1,
+            "random_seed": seed,
+            "logging_level": "Silent",
+            "allow_writing_files": False,
+            **dict(objective.options),
+        }
+    )  # fmt: skip
+    training = catboost.Pool(train.X, train.y, group_id=numbers[0], thread_count=1)
+    watched = catboost.Pool(valid.X, valid.y, group_id=numbers[1], thread_count=1)
+    model.fit(training, eval_set=watched)
+    scores = model.predict(catboost.Pool(X_test, thread_count=1), thread_count=1)
+    curve = next(iter(model.get_evals_result()["validation"].items()))
+    named = model.get_evals_result()["validation"].get("NDCG:top=5;type=Exp", curve[1])
+    return Fit(np.asarray(scores, dtype=np.float64), int(model.tree_count_), tuple(named))

@@ -1,0 +1,214 @@
+"""Data sets, by name, by folder or made up, and their splits into training, validation and test."""
+
+import hashlib
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gbrank.data import load_folds, make_ranking
+
+SYNTHETIC = "synthetic"
+SHARES = (0.6, 0.2, 0.2)
+QUARTER = (0.75, 0.25)
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Rows of whole queries, those of a query being contiguous.
+
+    ``query`` is the query that a row's list was shown for: the same as ``qid`` but for clicks,
+    where each impression is a list of its own. ``utility`` is the best score, where it is known.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    qid: np.ndarray
+    query: np.ndarray
+    utility: np.ndarray | None = None
+
+    def take(self, rows: np.ndarray) -> "Lists":
+        """Return some rows, in the order given."""
+        utility = None if self.utility is None else self.utility[rows]
+        return Lists(self.X[rows], self.y[rows], self.qid[rows], self.query[rows], utility)
+
+
+def seed_of(*words: Any) -> int:
+    """Return a seed that depends on the words alone, the same on every machine."""
+    digest = hashlib.sha256("\0".join(map(str, words)).encode()).digest()
+    return int.from_bytes(digest[:4], "little")
+
+
+class Source:
+    """A data set that can be split; ``rows`` in memory once.
+
+    Attributes
+    ----------
+    name : what it is called in results.
+    grades : number of label values 0, 1, ...
+    fingerprint : digest of its contents.
+    """
+
+    name: str
+    grades: int
+    fingerprint: str
+    shape: tuple[int, int, int]
+
+    def split(self, trial: int, kind: str) -> tuple[Lists, Lists, Lists]:
+        """Return training, validation and test lists; rows within a query are shuffled."""
+        raise NotImplementedError
+
+
+def open_source(data: str, synthetic: dict[str, Any], split: str = "random") -> Source:
+    """Open ``synthetic``, a folder in LETOR's structure, or a set of the folder GBRANK_DATA."""
+    if data == SYNTHETIC:
+        return SyntheticSource(synthetic)
+    if Path(data).is_dir():
+        return FolderSource(Path(data), split)
+    return ArraySource(find_arrays(data))
+
+
+def find_arrays(data: str) -> Path:
+    """Return the .npz file of a data set given by name or path; say what there is otherwise."""
+    if data.endswith(".npz") and Path(data).is_file():
+        return Path(data)
+    folder = os.environ.get("GBRANK_DATA")
+    if not folder:
+        raise ValueError(
+            f"--data {data}: there is no such folder, and GBRANK_DATA does not name one with data "
+            f'sets (files like {data}.npz); "--data synthetic" needs neither'
+        )
+    path = Path(folder) / f"{data}.npz"
+    if not path.is_file():
+        known = sorted(entry.stem for entry in Path(folder).glob("*.npz"))
+        raise ValueError(
+            f"--data {data}: there is no such folder, and no data set {data} in {folder}, which "
+            f"has {', '.join(known) or 'none'}"
+        )
+    return path
+
+
+class SyntheticSource(Source):
+    """A new sample of :func:`gbrank.data.make_ranking` for every trial."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.options = {"n_queries": 1000, **options}
+        sample = make_ranking(**{**self.options, "n_queries": 10})
+        self.name = SYNTHETIC
+        self.grades = len(sample.thresholds) + 1
+        self.fingerprint = hashlib.sha256(repr(sorted(self.options.items())).encode()).hexdigest()
+        n_queries = int(self.options["n_queries"])
+        self.shape = (n_queries * sample.n_documents // 10, n_queries, sample.X.shape[1])
+
+    def split(self, trial: int, kind: str) -> tuple[Lists, Lists, Lists]:
+        data = make_ranking(**self.options, random_state=seed_of(SYNTHETIC, trial))
+        whole = Lists(data.X, data.y.astype(np.float64), data.qid, data.qid, data.utility)
+        # Queries are drawn independently; their numbers are made different from trial to trial.
+        parts = _cut(whole, np.arange(data.n_queries))
+        offset = trial * data.n_queries
+        return tuple(replace(p, qid=p.qid + offset, query=p.query + offset) for p in parts)
+
+
+class ArraySource(Source):
+    """Arrays ``X, y, qid, part`` of one file; parts 1 to 5, or 0, 1, 2, are folds."""
+
+    def __init__(self, path: Path) -> None:
+        with np.load(path) as arrays:
+            self.X, qid = arrays["X"], arrays["qid"]
+            y, self.part = arrays["y"], arrays["part"]
+        self._set(path.stem, y, qid)
+
+    def _set(self, name: str, y: np.ndarray, qid: np.ndarray) -> None:
+        self.name = name
+        self.y, self.qid = y.astype(np.float64), qid
+        self.grades = int(self.y.max()) + 1
+        digest = hashlib.sha256()
+        for array in (self.y, self.qid, np.ascontiguousarray(self.X[::101])):
+            digest.update(array.tobytes())
+        self.fingerprint = digest.hexdigest()
+        self.shape = (len(self.y), len(np.unique(self.qid)), self.X.shape[1])
+
+    def split(self, trial: int, kind: str) -> tuple[Lists, Lists, Lists]:
+        seed = seed_of(self.name, "split", trial)
+        rows = np.lexsort((np.random.default_rng(seed).random(len(self.y)), self.qid))
+        whole = Lists(self.X, self.y, self.qid, self.qid)
+        part, fold = self.part[rows], trial % 5 + 1
+        parts = set(np.unique(part).tolist())
+        if kind == "folds" and parts == {1, 2, 3, 4, 5}:
+            test, valid = part == fold, part == fold % 5 + 1
+            return tuple(whole.take(rows[p]) for p in (~test & ~valid, valid, test))
+        if kind == "folds" and parts == {0, 1, 2}:
+            if fold == 1:
+                return tuple(whole.take(rows[part == p]) for p in (0, 1, 2))
+            rng = np.random.default_rng(1000 + fold)
+        else:
+            rng = np.random.default_rng(seed + 1)
+        return _cut(whole, rng.permutation(np.unique(self.qid)), rows)
+
+
+class FolderSource(ArraySource):
+    """A data set in the folders in which it is published; its folds are those of the folders.
+
+    One fold is in memory at a time. Random splits are of all queries of the first fold.
+    """
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        self.folds = load_folds(folder)
+        first = self._read_fold(0)
+        self._fold, self._parts = 0, first
+        self.X = np.concatenate([part.X for part in first])
+        y = np.concatenate([part.y for part in first])
+        self.part = np.zeros(len(y), dtype=np.int8)
+        self._set(folder.resolve().name, y, np.concatenate([part.qid for part in first]))
+        if kind == "folds":
+            self.X = self.X[:0]
+        else:
+            self._parts = []
+
+    def _read_fold(self, fold: int) -> list[Lists]:
+        """Return the lists of a fold, with queries numbered through."""
+        found = self.folds[fold]
+        parts = [part for part in (found.train, found.vali, found.test) if part is not None]
+        if len(parts) < 2:
+            raise ValueError(f"{found.name} needs training data and test data")
+        ids = np.unique(np.concatenate([part.qid for part in parts]))
+        numbers = [np.searchsorted(ids, part.qid) for part in parts]
+        return [
+            Lists(part.X, np.asarray(part.y, dtype=np.float64), qid, qid)
+            for part, qid in zip(parts, numbers, strict=True)
+        ]
+
+    def split(self, trial: int, kind: str) -> tuple[Lists, Lists, Lists]:
+        if kind != "folds":
+            return super().split(trial, kind)
+        fold = trial % len(self.folds)
+        if self._fold != fold:
+            self._parts = []  # let go of the old one first
+            self._fold, self._parts = fold, self._read_fold(fold)
+        rng = np.random.default_rng(seed_of(self.name, "split", trial))
+        lists = [part.take(np.lexsort((rng.random(len(part.y)), part.qid))) for part in self._parts]
+        if len(lists) == 2:  # without validation data, a quarter of the training queries serves
+            train, valid, _ = _cut(
+                lists[0], rng.permutation(np.unique(lists[0].qid)), None, QUARTER
+            )
+            lists = [train, valid, lists[1]]
+        return tuple(lists)
+
+
+def _cut(
+    whole: Lists,
+    queries: np.ndarray,
+    rows: np.ndarray | None = None,
+    shares: tuple[float, ...] = SHARES,
+) -> tuple[Lists, Lists, Lists]:
+    """Cut the queries, in the order given, into training, validation and test."""
+    rows = np.arange(len(whole.y)) if rows is None else rows
+    first = round(shares[0] * len(queries))
+    second = round((shares[0] + shares[1]) * len(queries))
+    part = np.zeros(len(queries), dtype=np.int8)
+    part[first:second], part[second:] = 1, 2
+    by_id = np.argsort(queries)
+    of_row = part[by_id][np.searchsorted(queries[by_id], whole.qid[rows])]
+    return tuple(whole.take(rows[of_row == p]) for p in (0, 1, 2))

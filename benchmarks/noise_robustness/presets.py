@@ -1,0 +1,197 @@
+"""Presets: small files that say what is run, checked before anything is."""
+
+import hashlib
+import json
+import tomllib
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from common.objective_names import parse_objective
+
+from gbrank.metrics import get_metric
+
+FOLDER = Path(__file__).parent / "presets"
+SPLITS = ("random", "folds")
+NOISES = {
+    "none": "nothing is spoilt",
+    "labels": "share of training labels replaced",
+    "negatives": "documents added to each training list",
+    "clicks": "click probability of grade 0",
+}
+MODELS = ("trees", "linear")
+
+
+@dataclass(frozen=True)
+class Noise:
+    """One kind of noise at several levels, under some of the settings."""
+
+    kind: str
+    levels: tuple[float, ...]
+    settings: tuple[str, ...]
+    probabilities: tuple[float, ...] = ()
+    impressions: int = 10
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What a preset file says; the file's comments say why."""
+
+    name: str
+    title: str
+    about: str
+    model: str
+    split: str
+    trials: int
+    metrics: tuple[str, ...]
+    objectives: tuple[str, ...]
+    baseline: str
+    pairs: tuple[tuple[str, str], ...]
+    noises: tuple[Noise, ...]
+    settings: dict[str, dict[str, Any]]
+    synthetic: dict[str, Any] = field(default_factory=dict)
+    curves: bool = False
+    alpha: float = 0.05
+    data: str = ""
+
+    def with_choices(
+        self,
+        objectives: list[str] | None = None,
+        levels: list[float] | None = None,
+        trials: int | None = None,
+    ) -> "Preset":
+        """Return the preset with what the command line asks for; refuse what cannot be run."""
+        noises = self.noises
+        if levels is not None:
+            noises = tuple(
+                noise if noise.kind == "none" else replace(noise, levels=tuple(levels))
+                for noise in noises
+            )
+        chosen = replace(
+            self,
+            objectives=tuple(dict.fromkeys(objectives or self.objectives)),
+            noises=noises,
+            trials=self.trials if trials is None else trials,
+        )
+        _check(chosen)
+        return chosen
+
+    def comparisons(self) -> list[tuple[str, str]]:
+        """Return which objective is compared with which: the pairs named, or all with one."""
+        present = set(self.objectives)
+        if self.pairs:
+            return [(a, b) for a, b in self.pairs if {a, b} <= present]
+        if self.baseline not in present:
+            return []
+        return [
+            (name, self.baseline)
+            for name in self.objectives
+            if name != self.baseline and not name.startswith("ceiling:")
+        ]
+
+    def definition(self) -> dict[str, Any]:
+        """Return what the result of a trial depends on; how many are run is not part of it."""
+        noises = {n.kind: [n.probabilities, n.impressions] for n in self.noises}
+        whole = asdict(self)
+        kept = ("model", "split", "metrics", "settings", "synthetic", "curves")
+        return {**{name: whole[name] for name in kept}, "noises": noises}
+
+    def fingerprint(self) -> str:
+        """Return a digest of :meth:`definition`."""
+        text = json.dumps(self.definition(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def list_presets(folder: Path = FOLDER) -> list[str]:
+    """Return the names of all presets."""
+    return sorted(path.stem for path in folder.glob("*.toml"))
+
+
+def load_preset(name: str, folder: Path = FOLDER) -> Preset:
+    """Read a preset by name, or from a file of one's own (a path that ends in .toml)."""
+    path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
+    if not path.is_file():
+        raise ValueError(f"there is no preset {name!r}; there are {', '.join(list_presets())}")
+    try:
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
+        preset = _read(path.stem, given)
+    except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is not a preset: {error!r}") from error
+    return preset
+
+
+def restore_preset(kept: dict[str, Any]) -> Preset:
+    """Return the preset that ``dataclasses.asdict`` and JSON made this of."""
+    noises = tuple(
+        Noise(**{name: tuple(v) if isinstance(v, list) else v for name, v in noise.items()})
+        for noise in kept["noises"]
+    )
+    values = {name: tuple(v) if isinstance(v, list) else v for name, v in kept.items()}
+    pairs = tuple((a, b) for a, b in kept["pairs"])
+    return Preset(**{**values, "noises": noises, "pairs": pairs})
+
+
+def _read(name: str, given: dict[str, Any]) -> Preset:
+    settings = given["settings"]
+    noises = tuple(
+        Noise(
+            kind=noise["kind"],
+            levels=tuple(float(level) for level in noise.get("levels", [0.0])),
+            settings=tuple(noise.get("settings", settings)),
+            probabilities=tuple(float(p) for p in noise.get("probabilities", [])),
+            impressions=noise.get("impressions", 10),
+        )
+        for noise in given["noise"]
+    )
+    preset = Preset(
+        name=name,
+        title=given["title"],
+        about=" ".join(given["about"].split()),
+        model=given.get("model", "trees"),
+        split=given.get("split", "random"),
+        trials=given["trials"],
+        metrics=tuple(given["metrics"]),
+        objectives=tuple(given["objectives"]),
+        baseline=given.get("baseline", ""),
+        pairs=tuple((a, b) for a, b in given.get("pairs", [])),
+        noises=noises,
+        settings=settings,
+        synthetic=given.get("synthetic", {}),
+        curves=given.get("curves", False),
+        alpha=given.get("alpha", 0.05),
+        data=given.get("data", ""),
+    )
+    known = {*Preset.__dataclass_fields__, "noise"} - {"name", "noises"}
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise ValueError(f"preset {name}: {unknown} mean nothing; known are {sorted(known)}")
+    return preset
+
+
+def _check(preset: Preset) -> None:
+    where = f"preset {preset.name}"
+    if preset.model not in MODELS or preset.split not in SPLITS:
+        raise ValueError(
+            f"{where}: model must be one of {MODELS} and split one of {SPLITS}, "
+            f"got {preset.model!r} and {preset.split!r}"
+        )
+    if not isinstance(preset.trials, int) or preset.trials < 1:
+        raise ValueError(f"trials must be a whole number >= 1, got {preset.trials!r}")
+    for metric in preset.metrics:
+        get_metric(metric)
+    for text in preset.objectives:
+        objective = parse_objective(text)
+        if preset.model == "linear" and objective.family not in ("gbrank", "floor", "ceiling"):
+            raise ValueError(f"{where} trains linear models, which {text} cannot")
+    for noise in preset.noises:
+        if noise.kind not in NOISES:
+            raise ValueError(f"{where}: noise must be one of {list(NOISES)}, got {noise.kind!r}")
+        for name in noise.settings:
+            if name not in preset.settings:
+                raise ValueError(f"{where}: there are no settings {name!r}")
+        most = 1.0 if noise.kind in ("labels", "clicks") else float("inf")
+        for level in noise.levels:
+            if not 0.0 <= level <= most:
+                raise ValueError(
+                    f"levels of {noise.kind} noise must be from 0 to {most:g}, got {level:g}"
+                )

@@ -1,0 +1,166 @@
+"""What cannot be run is said at once, and nothing is lost."""
+
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+from common.objective_names import parse_objective
+from noise import __file__ as noise_file
+from noise import main
+
+
+def said(capsys, *arguments):
+    code = main([str(argument) for argument in arguments])
+    assert code == 2
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "nothing", "--out", "x"], "there is no preset 'nothing'; there are bruch"),
+        (["run", "results", "--out", "x"], "name the data for preset results with --data"),
+        (["run", "demo", "--objectives", "lamda", "--out", "x"], "there is no objective 'lamda'"),
+        (
+            ["run", "demo", "--objectives", "xendcg(gama=1)", "--out", "x"],
+            "objective 'xendcg(gama=1)'",
+        ),
+        (
+            ["run", "demo", "--objectives", "listmle(k=0)", "--out", "x"],
+            "objective 'listmle(k=0)': k must be a whole number >= 1",
+        ),
+        (["run", "demo", "--objectives", "listmle(k=", "--out", "x"], "is not written as name"),
+        (["run", "demo", "--trials", "0", "--out", "x"], "trials must be a whole number >= 1"),
+        (["run", "demo", "--jobs", "0", "--out", "x"], "--jobs must be at least 1, got 0"),
+        (
+            ["run", "demo", "--levels", "1.5", "--out", "x"],
+            "levels of labels noise must be from 0 to 1, got 1.5",
+        ),
+        (
+            [
+                "run",
+                "xia2009-topk",
+                "--data",
+                "synthetic",
+                "--out",
+                "x",
+                "--objectives",
+                "lightgbm:lambdarank",
+            ],
+            "trains linear models, which lightgbm:lambdarank cannot",
+        ),
+        (["report", "/no/such/folder"], "holds no trials"),
+    ],
+)
+def test_unknown_names_and_numbers(capsys, monkeypatch, tmp_path, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    assert message in said(capsys, *arguments)
+    assert not list(tmp_path.iterdir())  # before any work
+
+
+def test_missing_data(capsys, monkeypatch, tmp_path):
+    run = ("run", "results", "--out", tmp_path / "x", "--data", "MQ1999")
+    monkeypatch.delenv("GBRANK_DATA", raising=False)
+    assert "there is no such folder, and GBRANK_DATA does not name one" in said(capsys, *run)
+    monkeypatch.setenv("GBRANK_DATA", str(tmp_path))
+    (tmp_path / "MQ2000.npz").touch()
+    assert "no data set MQ1999 in" in said(capsys, *run)
+    assert "which has MQ2000" in said(capsys, *run)
+    assert "is not known as a data set" in said(capsys, *run[:-1], tmp_path)
+    assert not (tmp_path / "x").exists()
+
+
+def test_best_order_needs_synthetic_data(capsys, real_data, tmp_path):
+    real_data("MQ2008")
+    run = ("run", "demo", "--out", tmp_path / "x", "--data", "MQ2008")
+    assert "synthetic data only" in said(capsys, *run, "--objectives", "ceiling:bayes")
+
+
+def test_peer_that_is_not_installed(capsys, monkeypatch, tmp_path):
+    import importlib.util
+
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *a: None if name == "catboost" else find(name, *a)
+    )
+    with pytest.raises(ImportError, match=r'catboost:YetiRank needs catboost: pip install "gbrank'):
+        parse_objective("catboost:YetiRank")
+    message = said(capsys, "run", "demo", "--objectives", "catboost:YetiRank", "--out", tmp_path)
+    assert 'pip install "gbrank[peers]"' in message
+
+
+def test_folder_that_cannot_be_written(capsys, tiny, tmp_path):
+    (tmp_path / "file").touch()
+    message = said(capsys, "run", tiny, "--out", tmp_path / "file" / "folder")
+    assert "the results folder" in message
+    assert "cannot be made" in message
+    read_only = tmp_path / "read_only"
+    read_only.mkdir()
+    (read_only / "trials.sqlite").mkdir()  # root may write anywhere, but not this
+    assert "cannot be read or written" in said(capsys, "run", tiny, "--out", read_only)
+
+
+def test_full_disk_keeps_what_is_finished(noise, tiny, finished, tmp_path):
+    """A limit on the size of files stands in for a disk that fills up during the run."""
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+
+    run = ("run", tiny, "--jobs", 1, "--out", tmp_path, "--no-report")
+    code, _, err = noise(*run, preexec_fn=limit)
+    assert code == 2
+    assert "cannot be read or written" in err
+    assert "the same command goes on" in err
+    assert "Traceback" not in err
+    base = sqlite3.connect(tmp_path / "trials.sqlite")
+    assert base.execute("pragma integrity_check").fetchone() == ("ok",)
+    kept = base.execute("select count(*) from trials").fetchone()[0]
+    base.close()
+    assert 0 < kept < 48
+    assert noise("run", tiny, "--jobs", 1, "--out", tmp_path)[0] == 0
+    mine, theirs = ((place / "trials.csv").read_text() for place in (tmp_path, finished))
+    assert mine == theirs
+
+
+def test_report_on_a_full_disk(finished, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(finished, copy)
+    before = (copy / "report.html").read_text()
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+
+    done = subprocess.run(
+        [sys.executable, noise_file, "report", str(copy)],
+        capture_output=True,
+        text=True,
+        preexec_fn=limit,
+    )
+    assert done.returncode == 2
+    assert "the report cannot be written" in done.stderr
+    assert (copy / "report.html").read_text() == before
+
+
+def test_changed_preset_is_not_mixed_with_old_trials(capsys, tiny, finished, tmp_path):
+    changed = tmp_path / "tiny.toml"
+    changed.write_text(tiny.read_text().replace("trees = 5", "trees = 6"))
+    message = said(capsys, "run", changed, "--out", finished)
+    assert "from before the preset changed: choose another --out" in message
+    changed.write_text(tiny.read_text().replace("n_queries = 40", "n_queries = 41"))
+    assert "from before the" in said(capsys, "run", changed, "--out", finished)
+
+
+def test_a_preset_with_a_misprint_is_refused(capsys, tiny, tmp_path):
+    changed = tmp_path / "tiny.toml"
+    for old, new, message in (
+        ("trials = 4", "trails = 4", "is not a preset"),
+        ("metrics =", "metricks = 1\nmetrics =", "['metricks'] mean nothing"),
+        ('kind = "labels"', 'kind = "label"', "noise must be one of"),
+        ('"smaller"]', '"smallest"]', "there are no settings 'smallest'"),
+        ("[synthetic]", "[synthetic", "is not a preset"),
+    ):
+        changed.write_text(tiny.read_text().replace(old, new, 1))
+        assert message in said(capsys, "run", changed, "--out", tmp_path / "x")

@@ -1,0 +1,137 @@
+"""Runs that are killed, interrupted, doubled or spread over processes give the same digits."""
+
+import os
+import random
+import signal
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("matplotlib")
+
+N_TRIALS = 4 * 2 * (4 + 2)  # floors are trained under the first of two settings only
+TABLES = ("results.csv", "trials.csv", "report.md")
+
+
+def count(folder):
+    path = folder / "trials.sqlite"
+    if not path.exists():
+        return 0
+    base = sqlite3.connect(path, timeout=60)
+    try:
+        return base.execute("select count(*) from trials").fetchone()[0]
+    except sqlite3.OperationalError:  # not made yet
+        return 0
+    finally:
+        base.close()
+
+
+def check_same_tables(folder, finished):
+    assert count(folder) == N_TRIALS
+    for name in TABLES:
+        mine, theirs = ((place / name).read_text() for place in (folder, finished))
+        # the commands that were run differ in the folder
+        assert without_command(mine) == without_command(theirs), name
+
+
+def without_command(text):
+    return "\n".join(line for line in text.splitlines() if not line.startswith("command "))
+
+
+def wait_for_trials(process, folder, more_than, seconds=300):
+    deadline = time.monotonic() + seconds
+    while count(folder) <= more_than and process.poll() is None:
+        assert time.monotonic() < deadline, "no trial was finished"
+        time.sleep(0.01)
+
+
+def children(pid):
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(child) for child in path.read_text().split()] if path.exists() else []
+
+
+def is_at_work(pid):
+    try:
+        return "python" in Path(f"/proc/{pid}/cmdline").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_kill_at_any_moment_loses_nothing(start, noise, tiny, finished, tmp_path):
+    rng = random.Random(5)
+    for _ in range(5):
+        before = count(tmp_path)
+        process = start("run", tiny, "--jobs", 2, "--out", tmp_path, "--no-report")
+        wait_for_trials(process, tmp_path, before)
+        time.sleep(rng.uniform(0.0, 0.1))
+        workers = children(process.pid)
+        kept = count(tmp_path)
+        process.kill()
+        process.communicate()
+        assert kept > before or kept == N_TRIALS
+        assert count(tmp_path) >= kept
+        deadline = time.monotonic() + 60
+        while any(map(is_at_work, workers)):
+            assert time.monotonic() < deadline, "a worker outlived its parent"
+            time.sleep(0.05)
+    code, _, err = noise("run", tiny, "--jobs", 1, "--out", tmp_path)
+    assert code == 0, err
+    check_same_tables(tmp_path, finished)
+
+
+def test_two_jobs_equal_one(noise, tiny, finished, tmp_path):
+    code, _, err = noise("run", tiny, "--jobs", 2, "--out", tmp_path)
+    assert code == 0, err
+    assert f"{N_TRIALS}/{N_TRIALS} trials" in err
+    check_same_tables(tmp_path, finished)
+
+
+def test_two_processes_share_a_folder(start, noise, tiny, finished, tmp_path):
+    both = [start("run", tiny, "--jobs", 1, "--out", tmp_path, "--no-report") for _ in range(2)]
+    for process in both:
+        _, err = process.communicate(timeout=600)
+        assert process.returncode == 0, err
+    base = sqlite3.connect(tmp_path / "trials.sqlite")
+    assert base.execute("pragma integrity_check").fetchone() == ("ok",)
+    base.close()
+    assert noise("report", tmp_path)[0] == 0
+    check_same_tables(tmp_path, finished)
+
+
+def test_interrupt_ends_cleanly_and_the_same_command_goes_on(start, noise, tiny, tmp_path):
+    process = start("run", tiny, "--jobs", 1, "--out", tmp_path)
+    wait_for_trials(process, tmp_path, 2)
+    os.kill(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    kept = count(tmp_path)
+    assert process.returncode == 130
+    assert f"stopped; {kept} of {N_TRIALS} trials are kept" in err
+    assert "Traceback" not in err
+    code, _, err = noise("run", tiny, "--jobs", 1, "--out", tmp_path, "--no-report")
+    assert code == 0
+    assert f"{N_TRIALS} trials, {kept} are finished" in err
+
+
+def test_more_trials_later_keep_the_first_ones(noise, tiny, finished, tmp_path):
+    choices = ("--jobs", 1, "--out", tmp_path)
+    assert noise("run", tiny, "--trials", 1, "--objectives", "floor:ridge", *choices)[0] == 0
+    assert count(tmp_path) == 2
+    code, _, err = noise("run", tiny, *choices)
+    assert code == 0, err
+    assert "2 are finished" in err
+    mine, theirs = ((place / "trials.csv").read_text() for place in (tmp_path, finished))
+    assert mine == theirs
+
+
+def test_run_ends_with_the_table_a_plot_and_the_report(finished):
+    printed = (finished / "printed.txt").read_text()
+    assert "| lightgbm:rank_xendcg" in printed
+    lines = printed.strip().splitlines()
+    assert lines[-1] == f"Report: {finished / 'report.html'}"
+    plots = [line.removeprefix("Plot: ") for line in lines if line.startswith("Plot: ")]
+    assert len(plots) == 4  # two settings, levels and differences
+    for plot in plots:
+        assert Path(plot).read_bytes().startswith(b"\x89PNG")
+        assert Path(plot).with_suffix(".svg").read_text().startswith("<?xml")

@@ -1,0 +1,127 @@
+"""Statistics of the report against SciPy and plain arithmetic."""
+
+import numpy as np
+import pytest
+from noise_robustness.presets import Noise, Preset
+from noise_robustness.tables import by_query, make_rows, mean_with_interval, paired_t
+from noise_robustness.trial import Result, Trial
+from scipy import stats
+
+from gbrank.metrics import compare
+
+
+def preset(**changes):
+    values = {
+        "name": "p", "title": "P", "about": "", "model": "trees", "split": "random", "trials": 4,
+        "metrics": ("ndcg@10",), "objectives": ("xendcg", "kl", "listnet", "floor:ridge"),
+        "baseline": "listnet", "pairs": (), "settings": {"a": {}, "b": {}},
+        "noises": (Noise("labels", (0.0, 0.5), ("a", "b")),),
+    }  # fmt: skip
+    return Preset(**{**values, **changes})
+
+
+def result(values, queries):
+    values = np.asarray(values, dtype=np.float32)
+    mean = float(np.nanmean(values.astype(float)))
+    return Result({"ndcg@10": mean}, np.asarray(queries), values[None], 7, (),
+                  {"documents": 0.1, "pairs": 0.2})  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def trials():
+    rng = np.random.default_rng(0)
+    found = {}
+    for number in range(4):
+        queries = rng.permutation(60)[:30]
+        for level in (0.0, 0.5):
+            base = rng.random(30)
+            for objective, shift in (("xendcg", 0.2), ("kl", 0.0), ("listnet", 0.0)):
+                for setting in ("a", "b"):
+                    values = base + shift + 0.1 * rng.normal(size=30)
+                    values[:2] = np.nan
+                    trial = Trial(setting, "labels", level, objective, number)
+                    found[trial] = result(values, queries)
+            found[Trial("a", "labels", level, "floor:ridge", number)] = result(base - 1, queries)
+    return found
+
+
+def test_mean_and_interval_are_those_of_student():
+    values = np.array([0.4, 0.5, 0.45, 0.7])
+    mean, low, high = mean_with_interval(values)
+    expected = stats.ttest_1samp(values, 0.0).confidence_interval(0.95)
+    assert mean == pytest.approx(values.mean())
+    assert (low, high) == pytest.approx((expected.low, expected.high))
+    assert np.isnan(mean_with_interval(values[:1])[1:]).all()
+
+
+def test_paired_t():
+    a, b = np.random.default_rng(1).random((2, 9))
+    assert paired_t(a - b) == pytest.approx(stats.ttest_rel(a, b).pvalue)
+    assert np.isnan(paired_t(np.array([0.3])))
+    assert paired_t(np.zeros(3)) == 1.0
+
+
+def test_rows_hold_the_comparisons_with_the_baseline(trials):
+    rows = make_rows(preset(), "made up", trials)
+    assert len(rows) == 2 * 2 * 4  # the floor stands under both settings
+    by = {(row.setting, row.level, row.objective): row for row in rows}
+    for (setting, level, objective), row in by.items():
+        assert (row.trials, row.document_noise, row.pair_noise) == (4, 0.1, pytest.approx(0.2))
+        first = "a" if objective == "floor:ridge" else setting
+        mine = [trials[Trial(first, "labels", level, objective, t)] for t in range(4)]
+        means = [r.means["ndcg@10"] for r in mine]
+        assert row.mean == pytest.approx(np.mean(means))
+        if objective == "listnet":
+            assert row.against == ""
+            continue
+        theirs = [trials[Trial(setting, "labels", level, "listnet", t)] for t in range(4)]
+        other = [r.means["ndcg@10"] for r in theirs]
+        assert row.against == "listnet"
+        assert row.difference == pytest.approx(np.mean(means) - np.mean(other))
+        assert row.p_trials == pytest.approx(stats.ttest_rel(means, other).pvalue)
+        assert row.difference_low < row.difference < row.difference_high
+    assert {by["a", level, "xendcg"].verdict for level in (0.0, 0.5)} == {"better"}
+    assert {by["b", level, "floor:ridge"].verdict for level in (0.0, 0.5)} == {"worse"}
+    assert {by["a", level, "kl"].verdict for level in (0.0, 0.5)} == {"same"}
+
+
+def test_holm_corrects_all_comparisons_of_a_table(trials):
+    rows = [row for row in make_rows(preset(), "x", trials) if row.setting == "a" and row.against]
+    for name in ("p_queries", "p_trials"):
+        found = sorted((getattr(row, name), getattr(row, f"{name}_holm")) for row in rows)
+        assert len(found) == 6
+        largest = 0.0
+        for place, (p, corrected) in enumerate(found):
+            largest = max(largest, min(1.0, p * (6 - place)))
+            assert corrected == pytest.approx(largest)
+
+
+def test_one_trial_is_the_comparison_of_gbrank_metrics():
+    rng = np.random.default_rng(3)
+    labels, group = rng.integers(0, 3, 600), [10] * 60
+    models = {"a": labels + rng.normal(size=600), "b": labels + 2 * rng.normal(size=600)}
+    expected = compare(labels, models, group=group, metric="ndcg@10")["a", "b"]
+    weighted, influence = by_query([(np.arange(60), _per_query(labels, models, group))])
+    assert weighted.mean() == pytest.approx(expected.difference)
+    np.testing.assert_allclose(np.sort(influence), np.sort(expected.differences), atol=1e-12)
+
+
+def _per_query(labels, models, group):
+    from gbrank.metrics import ndcg_score
+
+    a, b = (ndcg_score(labels, s, group=group, k=10, per_query=True) for s in models.values())
+    return a - b
+
+
+def test_queries_tested_more_often_weigh_more():
+    trials = [(np.array([1, 2]), np.array([0.1, 0.4])), (np.array([2, 3]), np.array([0.2, np.nan]))]
+    weighted, _ = by_query(trials)
+    # query 1 once, query 2 twice, query 3 blank: the mean over all that count
+    assert weighted.mean() == pytest.approx((0.1 + 0.4 + 0.2) / 3)
+    assert len(weighted) == 2
+
+
+def test_named_pairs_are_compared():
+    pairs = (("xendcg", "kl"), ("listnet", "kl"), ("cosine", "kl"))
+    assert preset(pairs=pairs).comparisons() == [("xendcg", "kl"), ("listnet", "kl")]
+    assert preset(baseline="nothing").comparisons() == []
