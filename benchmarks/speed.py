@@ -73,7 +73,7 @@ def measure_steps() -> list[dict[str, object]]:
     """Time the gradient step of every objective on every layout, one and two threads."""
     rows = []
     for shape, layout in layouts().items():
-        for name in list_objectives():
+        for name in list_objectives(observations=False):
             if name in PAIRWISE and layout.n_pairs > MOST_PAIRS:
                 continue
             row: dict[str, object] = {"objective": name, "lists": shape}
@@ -243,7 +243,7 @@ def measure_memory() -> list[dict[str, object]]:
     """Measure what a training holds beyond LightGBM's own arrays, and the peak of a step."""
     layout = web_layout()
     rows = []
-    for name in list_objectives():
+    for name in list_objectives(observations=False):
         objective: Objective = get_objective(name, n_jobs=2)
         objective(layout.labels[:60], layout.scores[:60], None, np.array([30, 30]))  # compile
         tracemalloc.start()
@@ -267,6 +267,12 @@ def measure_metrics() -> list[dict[str, object]]:
     return measure()
 
 
+def measure_preferences() -> list[dict[str, object]]:
+    from preferences_speed import measure
+
+    return measure()
+
+
 SECTIONS = {
     "steps": ("Gradient step of every objective", measure_steps),
     "native": ("Against LightGBM's C++ pass (6,000 queries of 30-209)", measure_native_pass),
@@ -274,6 +280,7 @@ SECTIONS = {
     "start": ("Cold start", measure_cold_start),
     "memory": ("Memory", measure_memory),
     "metrics": ("Metrics against their peers", measure_metrics),
+    "preferences": ("1.6 million comparisons over 10,000 queries", measure_preferences),
 }
 
 

@@ -291,7 +291,8 @@ def cv(
     splitter = folds
     if splitter is None:
         splitter = QueryKFold(nfold, shuffle=shuffle, stratify=stratify, random_state=seed)
-    dataset = _as_dataset(X, y, qid, group, sample_weight, params).construct()
+    of_data = {name: value for name, value in params.items() if name != "objective"}
+    dataset = _as_dataset(X, y, qid, group, sample_weight, of_data).construct()
     result: dict[str, Any] = lgb.cv(
         {**params, "objective": objective, "metric": "None"},
         dataset,

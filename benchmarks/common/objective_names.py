@@ -2,7 +2,9 @@
 
 ``xendcg``, ``listmle(k=10)``, ``lightgbm:lambdarank(lambdarank_norm=False)``,
 ``xgboost:rank:ndcg``, ``catboost:YetiRank``, ``floor:ridge``. What stands in brackets are options
-of that objective.
+of that objective. ``ranker:default`` is ``gbrank.Ranker()`` as it comes, and
+``ranker:listnet(start='linear')`` one with that objective and these parameters: it keeps its own
+trees, whatever the settings of the others.
 """
 
 import ast
@@ -11,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from gbrank import get_objective, list_objectives
+from gbrank import Ranker, get_objective, list_objectives
 
 LIGHTGBM = ("lambdarank", "rank_xendcg")
 XGBOOST = ("rank:ndcg", "rank:pairwise", "rank:map")
@@ -45,14 +47,14 @@ class ObjectiveName:
 
 def parse_objective(text: str) -> ObjectiveName:
     """Read a name with options; refuse unknown ones, and peers that are not installed."""
-    found = re.fullmatch(r"(?:(gbrank|lightgbm|xgboost|catboost|floor|ceiling):)?([\w:]+)(\(.*\))?",
-                         text.strip())  # fmt: skip
+    families = "|".join(["gbrank", "ranker", *FAMILIES])
+    found = re.fullmatch(rf"(?:({families}):)?([\w:]+)(\(.*\))?", text.strip())
     if not found:
         raise ValueError(f"objective {text!r} is not written as name or name(option=value, ...)")
     family, name = found[1] or "gbrank", found[2]
     options = _options(found[3] or "()", text)
     ours = list_objectives(observations=False)  # those that learn from labels
-    known = FAMILIES.get(family, ours)
+    known = ["default", *ours] if family == "ranker" else FAMILIES.get(family, ours)
     if name not in known:
         others = ", ".join(f"{peer}:{theirs}" for peer in FAMILIES for theirs in FAMILIES[peer])
         raise ValueError(
@@ -60,9 +62,12 @@ def parse_objective(text: str) -> ObjectiveName:
         )
     if family in ("xgboost", "catboost") and importlib.util.find_spec(family) is None:
         raise ImportError(f'{text} needs {family}: pip install "gbrank[peers]"')
-    if family == "gbrank":
+    if family in ("gbrank", "ranker"):
         try:
-            get_objective(name, **dict(options)).check_params()
+            if family == "gbrank":
+                get_objective(name, **dict(options)).check_params()
+            else:
+                Ranker(**dict(options))._lightgbm_params()
         except (TypeError, ValueError) as error:
             raise ValueError(f"objective {text!r}: {error}") from error
     return ObjectiveName(text.strip(), family, name, options)

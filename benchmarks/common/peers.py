@@ -1,8 +1,10 @@
 """One way to train LightGBM with any objective, XGBoost and CatBoost: same data, same settings.
 
 Settings are named as LightGBM names them. Every learner has one thread, and stops when NDCG@5 on
-the validation queries has not improved for ``patience`` trees. XGBoost has no least number of rows
-in a leaf (it keeps its own limit, ``min_child_weight`` 1), CatBoost no more than 64 leaves.
+the validation queries has not improved for ``patience`` trees. With ``own_trees`` every library
+grows trees by its own defaults, but for the learning rate and the number of trees. XGBoost has no
+least number of rows in a leaf (it keeps its own limit, ``min_child_weight`` 1), CatBoost no more
+than 64 leaves.
 """
 
 from dataclasses import dataclass
@@ -13,12 +15,12 @@ import numpy as np
 
 from common.objective_names import ObjectiveName
 from common.real_data import Part
-from gbrank import get_objective
+from gbrank import Ranker, get_objective
 from gbrank.metrics import feval, ndcg_score
 
 WATCHED = "ndcg@5"
 _ALONE = {"num_threads": 1, "force_col_wise": True, "deterministic": True, "verbose": -1}
-_NOT_LIGHTGBM = ("trees", "patience")
+_NOT_LIGHTGBM = ("trees", "patience", "own_trees")
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,14 @@ def fit_trees(
     X_test: np.ndarray,
     settings: dict[str, Any],
     seed: int,
+    test_query: np.ndarray | None = None,
 ) -> Fit:
-    """Train one model, and score the test rows with its best number of trees."""
+    """Train one model, and score the test rows with its best number of trees.
+
+    ``test_query`` has the queries of the test rows, for models that compare a document with others.
+    """
+    if objective.family == "ranker":
+        return _ranker(objective, train, valid, X_test, settings, seed % 2**31, test_query)
     learners = {"lightgbm": _lightgbm, "xgboost": _xgboost, "catboost": _catboost}
     learner = learners.get(objective.family, _lightgbm)
     return learner(objective, train, valid, X_test, settings, seed % 2**31)
@@ -87,6 +95,59 @@ def _lightgbm(
     return Fit(np.asarray(scores, dtype=np.float64), int(trees), tuple(curve))
 
 
+def _ranker(
+    objective: ObjectiveName,
+    train: Part,
+    valid: Part,
+    X_test: np.ndarray,
+    settings: dict[str, Any],
+    seed: int,
+    test_query: np.ndarray | None,
+) -> Fit:
+    """Train gbrank.Ranker with its own defaults; only the stopping rule is that of the others."""
+    ranker = Ranker(
+        **({} if objective.name == "default" else {"objective": objective.name}),
+        n_estimators=settings["trees"],
+        early_stopping_rounds=settings["patience"] or None,
+        eval_metric=WATCHED,
+        lgb_params={"force_col_wise": True, "deterministic": True},
+        random_state=seed,
+        n_jobs=1,
+    ).set_params(**dict(objective.options))
+    ranker.fit(train.X, train.y, qid=train.qid, eval_X=valid.X, eval_y=valid.y, eval_qid=valid.qid)
+    curve = ranker.evals_result_["valid_0"][WATCHED]
+    trees = ranker.best_iteration_ - ranker.n_start_trees_
+    return Fit(ranker.predict(X_test, qid=test_query), int(trees), tuple(curve))
+
+
+def _xgboost_trees(settings: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "tree_method": "hist",
+        "grow_policy": "lossguide",
+        "max_leaves": settings["num_leaves"],
+        "max_depth": 0,
+        "max_bin": settings.get("max_bin", 255) + 1,
+        "reg_lambda": settings.get("lambda_l2", 0.0),
+        "subsample": settings.get("bagging_fraction", 1.0),
+        "colsample_bytree": settings.get("feature_fraction", 1.0),
+    }
+
+
+def _catboost_trees(settings: dict[str, Any]) -> dict[str, Any]:
+    share = settings.get("bagging_fraction", 1.0)
+    rows = {"bootstrap_type": "Bernoulli", "subsample": share}
+    return {
+        "grow_policy": "Lossguide",
+        "max_leaves": min(settings["num_leaves"], 64),
+        "depth": 16,
+        "min_data_in_leaf": settings.get("min_data_in_leaf", 20),
+        "l2_leaf_reg": settings.get("lambda_l2", 0.0),
+        "border_count": min(settings.get("max_bin", 255), 254),
+        "rsm": settings.get("feature_fraction", 1.0),
+        **(rows if share < 1.0 else {"bootstrap_type": "No"}),
+    }
+
+
 def _xgboost(
     objective: ObjectiveName,
     train: Part,
@@ -100,14 +161,7 @@ def _xgboost(
     params = {
         "objective": objective.name,
         "eta": settings["learning_rate"],
-        "tree_method": "hist",
-        "grow_policy": "lossguide",
-        "max_leaves": settings["num_leaves"],
-        "max_depth": 0,
-        "max_bin": settings.get("max_bin", 255) + 1,
-        "reg_lambda": settings.get("lambda_l2", 0.0),
-        "subsample": settings.get("bagging_fraction", 1.0),
-        "colsample_bytree": settings.get("feature_fraction", 1.0),
+        **({} if settings.get("own_trees") else _xgboost_trees(settings)),
         "disable_default_eval_metric": True,
         "nthread": 1,
         "seed": seed,
@@ -150,7 +204,6 @@ def _catboost(
 ) -> Fit:
     import catboost
 
-    rows = settings.get("bagging_fraction", 1.0)
     numbers = [np.repeat(np.arange(len(s)), s) for s in map(group_sizes, (train.qid, valid.qid))]
     model = catboost.CatBoost(
         {
@@ -158,15 +211,7 @@ def _catboost(
             "eval_metric": "NDCG:top=5;type=Exp",
             "iterations": settings["trees"],
             "learning_rate": settings["learning_rate"],
-            "grow_policy": "Lossguide",
-            "max_leaves": min(settings["num_leaves"], 64),
-            "depth": 16,
-            "min_data_in_leaf": settings.get("min_data_in_leaf", 20),
-            "l2_leaf_reg": settings.get("lambda_l2", 0.0),
-            "border_count": min(settings.get("max_bin", 255), 254),
-            "rsm": settings.get("feature_fraction", 1.0),
-            **({"bootstrap_type": "Bernoulli", "subsample": rows} if rows < 1.0
-               else {"bootstrap_type": "No"}),
+            **({} if settings.get("own_trees") else _catboost_trees(settings)),
             "early_stopping_rounds": settings["patience"] or None,
             "use_best_model": bool(settings["patience"]),
             "thread_count": 1,
@@ -175,7 +220,7 @@ def _catboost(
             "allow_writing_files": False,
             **dict(objective.options),
         }
-    )  # fmt: skip
+    )
     training = catboost.Pool(train.X, train.y, group_id=numbers[0], thread_count=1)
     watched = catboost.Pool(valid.X, valid.y, group_id=numbers[1], thread_count=1)
     model.fit(training, eval_set=watched)

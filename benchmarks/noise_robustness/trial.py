@@ -139,4 +139,4 @@ def _fit(
         return Fit(scores, 0, ())
     if model == "linear":
         return fit_linear(objective, train, valid, test, settings, seed)
-    return fit_trees(objective, train, valid, test.X, settings, seed)
+    return fit_trees(objective, train, valid, test.X, settings, seed, test.query)

@@ -3,6 +3,7 @@
 from gbrank.data._writer import dump_letor
 from gbrank.data.folds import LetorFold, LetorFolds, load_folds
 from gbrank.data.letor import LetorData, load_letor
+from gbrank.data.streaming import RowStream, letor_to_binary, stream_letor, stream_parquet
 from gbrank.data.synthetic import RankingData, make_ranking
 
 __all__ = [
@@ -10,8 +11,12 @@ __all__ = [
     "LetorFold",
     "LetorFolds",
     "RankingData",
+    "RowStream",
     "dump_letor",
+    "letor_to_binary",
     "load_folds",
     "load_letor",
     "make_ranking",
+    "stream_letor",
+    "stream_parquet",
 ]

@@ -1,0 +1,104 @@
+"""The linear model of Duchi, Mackey and Jordan (2013), for ``benchmarks/preferences.py``.
+
+Scores are <theta, x>, and the empirical risk plus lambda / 2 |theta|^2 is minimised: for squared
+error by solving the normal equations, in which the labels of many draws are averaged (the risk of
+the U-statistic is their mean), for logistic losses by L-BFGS. Features go through a signed
+logarithm and are standardised.
+"""
+
+import time
+from typing import Any
+
+import numpy as np
+from common.real_data import Part
+from preferences import Row, Task
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from gbrank import Objective, Squared, UStatistic
+
+DRAWS = 100
+RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+
+
+def standardised(parts: tuple[Part, Part, Part]) -> tuple[Part, ...]:
+    """Return the parts with tamed features and a constant one; the training rows set the scale."""
+    tamed = [np.sign(p.X) * np.log1p(np.abs(np.nan_to_num(p.X, nan=0.0))) for p in parts]
+    centre, scale = tamed[0].mean(axis=0), tamed[0].std(axis=0)
+    varies = scale > 1e-8
+    return tuple(
+        Part(
+            np.column_stack(
+                (np.clip((X - centre)[:, varies] / scale[varies], -10, 10), np.ones(len(X)))
+            ).astype(np.float64),
+            part.y,
+            part.qid,
+        )
+        for X, part in zip(tamed, parts, strict=True)
+    )
+
+
+class LinearTask(Task):
+    """A task whose models are linear; instead of the number of trees, lambda is chosen."""
+
+    def __init__(self, name: str, parts: tuple[Part, Part, Part], trees: Any = ()) -> None:
+        super().__init__(name, standardised(parts), trees)
+        self.theta = np.zeros(self.train.X.shape[1])
+
+    def risk(self, objective: Objective, labels: np.ndarray, seed: int, **params: float) -> Row:
+        ridges = (params["lambda_l2"],) if params else RIDGES
+        start = time.perf_counter()
+        squared = isinstance(objective, UStatistic | Squared)
+        solve = self.least_squares if squared else self.descend
+        thetas = dict(zip(ridges, solve(objective, labels, ridges), strict=True))
+        seconds = time.perf_counter() - start
+        valid = {ridge: self.linear_risk(theta, 1) for ridge, theta in thetas.items()}
+        best = min(valid, key=valid.__getitem__)
+        return {"risk": self.linear_risk(thetas[best], 2), "chosen": best, "seconds": seconds}
+
+    def linear_risk(self, theta: np.ndarray, part: int) -> float:
+        rows = (self.train, self.valid, self.test)[part]
+        return self.risk_of_scores(rows.X @ theta, part)
+
+    def least_squares(
+        self, objective: Objective, labels: np.ndarray, ridges: tuple[float, ...]
+    ) -> list[np.ndarray]:
+        X, zeros, group = self.train.X, np.zeros(len(labels)), self.layout.sizes
+        draws = DRAWS if objective.uses_random_numbers else 1
+        gradients, curvatures = np.zeros(len(labels)), np.zeros(len(labels))
+        for _ in range(draws):
+            # called as LightGBM does, so that observations are bound once
+            grad, hess = objective(labels, zeros, None, group)
+            gradients += grad
+            curvatures += hess
+        total = curvatures.sum()
+        gram, force = X.T @ (X * curvatures[:, None]) / total, X.T @ gradients / total
+        penalty = np.eye(X.shape[1])
+        penalty[-1, -1] = 0.0  # not on the constant
+        return [np.linalg.solve(gram + ridge * penalty, -force) for ridge in ridges]
+
+    def descend(
+        self, objective: Objective, labels: np.ndarray, ridges: tuple[float, ...]
+    ) -> list[np.ndarray]:
+        X, n = self.train.X, len(labels)
+        pair_bounds, first, second, for_first, for_second = objective.prepare(labels, self.layout)
+        starts = np.repeat(self.layout.bounds[:-1], np.diff(pair_bounds))
+        first, second = starts + first, starts + second
+        total = for_first.sum() + for_second.sum()
+
+        def value(theta: np.ndarray, ridge: float) -> tuple[float, np.ndarray]:
+            scores = X @ theta
+            margins = scores[first] - scores[second]
+            loss = for_first @ np.logaddexp(0, -margins) + for_second @ np.logaddexp(0, margins)
+            force = for_second * expit(margins) - for_first * expit(-margins)
+            by_row = np.bincount(first, force, n) - np.bincount(second, force, n)
+            return loss / total + ridge / 2 * theta @ theta, X.T @ by_row / total + ridge * theta
+
+        thetas, theta = {}, np.zeros(X.shape[1])
+        for ridge in sorted(ridges, reverse=True):
+            found = minimize(
+                value, theta, (ridge,), jac=True, method="L-BFGS-B", options={"maxiter": 40}
+            )
+            theta = found.x
+            thetas[ridge] = theta
+        return [thetas[ridge] for ridge in ridges]

@@ -1,0 +1,179 @@
+"""Preferences on many machines: observations of each partition, joined where LightGBM trains.
+
+A worker trains on several partitions and is not told on which. So the labels, which preferences do
+not need, carry the number of the partition, and each worker picks the observations of its own.
+"""
+
+from typing import Any
+
+import numpy as np
+from dask import delayed
+
+from gbrank.layout import FloatArray, IntArray, QueryLayout
+from gbrank.objectives.base import Float32Array, Objective
+from gbrank.objectives.observed import observed_totals
+from gbrank.preferences import BoundObservations, Observations
+
+#: LightGBM keeps labels as float32, which counts up to here.
+MOST_PARTITIONS = 2**24
+
+
+def check_preferences(objective: Objective, preferences: Any, n_partitions: int) -> None:
+    """Refuse anything but one set of observations per partition, and objectives that take none."""
+    if "observations" not in objective.get_params(deep=False):
+        raise ValueError(
+            f"{type(objective).__name__} learns from labels, not from preferences; use "
+            "objective='ustatistic', 'preference_logistic' or 'pairwise_logistic'"
+        )
+    if isinstance(preferences, Observations) or not isinstance(preferences, list | tuple):
+        raise TypeError(
+            "preferences must be a list with the observations of each partition (Comparisons, "
+            f"Selections or PartialOrders), got {type(preferences).__name__}"
+        )
+    wrong = [each for each in preferences if not isinstance(each, Observations)]
+    if wrong:
+        raise TypeError(
+            "preferences must hold Comparisons, Selections or PartialOrders, got "
+            f"{type(wrong[0]).__name__}"
+        )
+    if len(preferences) != n_partitions or n_partitions > MOST_PARTITIONS:
+        raise ValueError(
+            f"preferences must have one entry for each of the {n_partitions} partitions of X, got "
+            f"{len(preferences)}"
+        )
+
+
+def refuse_own_observations(objective: Objective) -> None:
+    """Refuse observations that an objective brings itself: it is not known where they lie."""
+    raise ValueError(
+        f"{type(objective).__name__} learns from observations, which must be given partition by "
+        "partition: DaskRanker.fit(X, qid=qid, preferences=[...])"
+    )
+
+
+def bound_objective(
+    client: Any, objective: Objective, queries: list[Any], preferences: Any, keys: list[Any] | None
+) -> Objective:
+    """Return the objective with the observations of all partitions, bound to their rows."""
+    named = keys or [None] * len(queries)
+    each = enumerate(zip(queries, preferences, named, strict=True))
+    tasks = [delayed(bind_part)(number, *blocks) for number, blocks in each]
+    bound = client.gather(client.compute(tasks))
+    return PartitionedObservations(objective, bound, n_jobs=objective.n_jobs)
+
+
+def bind_part(number: int, qid: Any, observations: Observations, keys: Any) -> BoundObservations:
+    """Find the rows of a partition that its observations name."""
+    try:
+        return observations.bind(QueryLayout.from_qid(qid), keys=keys)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"preferences of partition {number}: {error}") from None
+
+
+class PartitionedObservations(Objective):
+    """An objective that learns from observations, on whatever partitions a worker has.
+
+    Queries count ``Q n_q / n`` as on one machine: Q and n are those of all partitions together,
+    which a worker alone would not know.
+
+    Parameters
+    ----------
+    objective : Objective
+        One that learns from observations.
+    bound : list of BoundObservations
+        Those of each partition.
+    n_jobs : int, default=None
+        Threads of a step.
+    """
+
+    has_loss = False
+
+    def __init__(
+        self, objective: Objective, bound: list[BoundObservations], *, n_jobs: int | None = None
+    ) -> None:
+        self.objective = objective
+        self.bound = bound
+        self.n_jobs = n_jobs
+
+    @property
+    def uses_random_numbers(self) -> bool:  # type: ignore[override]
+        """As of the wrapped objective."""
+        return self.objective.uses_random_numbers
+
+    @property
+    def scratch_rows(self) -> int:  # type: ignore[override]
+        """As of the wrapped objective."""
+        return self.objective.scratch_rows
+
+    def check_params(self) -> None:
+        self.objective.check_params()
+
+    def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
+        filled = layout.bounds[:-1][layout.sizes > 0]
+        numbers = labels[filled].astype(np.int64)
+        present = numbers[np.concatenate(([True], numbers[1:] != numbers[:-1]))]
+        mine = join_bound([self.bound[number] for number in present.tolist()], layout)
+        scale = 1.0
+        if self.objective.needs_observations:  # then queries count by the mean of all of them
+            scale = _mean_total([mine]) / _mean_total(self.bound)
+        inner = type(self.objective)(**self.objective.get_params(deep=False))
+        inner.set_params(observations=mine)
+        return inner, np.float32(scale), inner.prepare(np.zeros(layout.n_rows), layout)
+
+    def step(
+        self,
+        first: int,
+        last: int,
+        bounds: IntArray,
+        scores: FloatArray,
+        prepared: tuple[Any, ...],
+        iteration: int,
+        scratch: FloatArray,
+        grad: Float32Array,
+        hess: Float32Array,
+    ) -> None:
+        inner, scale, of_inner = prepared
+        inner.step(first, last, bounds, scores, of_inner, iteration, scratch, grad, hess)
+        grad[bounds[first] : bounds[last]] *= scale
+        hess[bounds[first] : bounds[last]] *= scale
+
+    def query_cost(self, sizes: IntArray) -> IntArray:
+        return self.objective.query_cost(sizes)
+
+
+def join_bound(parts: list[BoundObservations], layout: QueryLayout) -> BoundObservations:
+    """Return the observations of several partitions, whose queries follow each other."""
+    selections = [part for part in parts if part.shown is not None]
+    lists: list[Any] = [None, None, None]
+    if selections and len(selections) == len(parts):
+        lists = [
+            _join_bounds([part.shown_bounds for part in parts]),
+            np.concatenate([part.shown for part in parts]),
+            np.concatenate([part.clicked for part in parts]),
+        ]
+    elif selections:
+        raise ValueError("preferences must be of one kind, got selections and others")
+    starts = np.cumsum([0, *(len(part) for part in parts)])
+    return BoundObservations(
+        layout,
+        _join_bounds([part.query_bounds for part in parts]),
+        _join_bounds([part.edge_bounds for part in parts]),
+        np.concatenate([part.winner for part in parts]),
+        np.concatenate([part.loser for part in parts]),
+        np.concatenate([part.edge_weight for part in parts]),
+        np.concatenate([part.observation_weight for part in parts]),
+        np.concatenate([part.source + start for part, start in zip(parts, starts, strict=False)]),
+        *lists,
+    )
+
+
+def _join_bounds(bounds: list[Any]) -> IntArray:
+    joined = [np.zeros(1, dtype=np.int64)]
+    for each in bounds:
+        joined.append(each[1:] + joined[-1][-1])
+    return np.concatenate(joined)
+
+
+def _mean_total(parts: list[BoundObservations]) -> float:
+    totals = np.concatenate([observed_totals(part) for part in parts])
+    return float(totals.mean()) if len(totals) and totals.any() else 1.0

@@ -1,0 +1,232 @@
+"""The DaskRanker on one worker is the Ranker; on three it is as good."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from gbrank import Ranker
+from gbrank.data import make_ranking
+from gbrank.layout import QueryLayout
+from gbrank.objectives import Objective
+
+pd = pytest.importorskip("pandas")
+dd = pytest.importorskip("dask.dataframe")
+da = pytest.importorskip("dask.array")
+gbrank_dask = pytest.importorskip("gbrank.dask")
+DaskRanker = gbrank_dask.DaskRanker
+
+TREES = {"n_estimators": 5, "num_leaves": 7, "lgb_params": {"force_col_wise": True}}
+
+
+SEEN = {}
+
+
+class Spy(Objective):
+    """Squared error to the labels, which tells a worker in the same process what it was given."""
+
+    def __init__(self, n_jobs=None):
+        self.n_jobs = n_jobs
+
+    def prepare(self, labels, layout):
+        SEEN["sizes"], SEEN["labels"] = layout.sizes, labels
+        return (labels,)
+
+    def step(self, first, last, bounds, scores, prepared, iteration, scratch, grad, hess):
+        rows = slice(bounds[first], bounds[last])
+        grad[rows], hess[rows] = scores[rows] - prepared[0][rows], 1.0
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(n_queries=40, random_state=1)
+
+
+def whole_chunks(qid, n_chunks):
+    """Return sizes of chunks that end where a query ends."""
+    ends = np.flatnonzero(np.append(qid[1:] != qid[:-1], True)) + 1
+    chosen = ends[np.linspace(0, len(ends) - 1, n_chunks + 1).astype(int)[1:]]
+    return tuple(np.diff(chosen, prepend=0).tolist())
+
+
+def whole(data, n_chunks=3):
+    """Return X, y and qid cut between queries."""
+    rows = whole_chunks(data.qid, n_chunks)
+    X = da.from_array(data.X, chunks=(rows, -1))
+    return X, da.from_array(data.y, chunks=(rows,)), da.from_array(data.qid, chunks=(rows,))
+
+
+@pytest.mark.parametrize("objective", ["squared", "xendcg"])
+def test_one_worker_gives_the_local_model(objective, data, one_worker):
+    X, y, qid = whole(data)
+    local = Ranker(objective, n_jobs=1, **TREES).fit(data.X, data.y, qid=data.qid)
+    ranker = DaskRanker(objective, **TREES).fit(X, y, qid=qid)
+    expected = local.predict(data.X)
+    assert np.ptp(expected) > 0.05
+    np.testing.assert_allclose(ranker.predict(X).compute(), expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(ranker.to_local().predict(data.X), expected, rtol=0, atol=1e-6)
+
+
+def test_weights_init_scores_and_query_subsampling(data, one_worker, cut):
+    X, y, qid = whole(data)
+    rng = np.random.default_rng(0)
+    weight, init = rng.uniform(0.5, 2, len(data.y)), rng.normal(size=len(data.y))
+    settings = {"query_subsample": 0.5, "random_state": 3, **TREES}
+    local = Ranker("squared", n_jobs=1, **settings)
+    local.fit(data.X, data.y, qid=data.qid, sample_weight=weight, init_score=init)
+    ranker = DaskRanker("squared", **settings).fit(
+        X,
+        y,
+        qid=qid,
+        sample_weight=cut(100, weight)[0],  # cut elsewhere than X
+        init_score=da.from_array(init, chunks=(X.chunks[0],)),
+    )
+    np.testing.assert_allclose(
+        ranker.predict(X).compute(), local.predict(data.X), rtol=0, atol=1e-6
+    )
+
+
+def test_cut_queries_are_repaired(data, one_worker, cut):
+    """Rows strewn at random over partitions: training sees whole queries, and every row once."""
+    order = np.random.default_rng(0).permutation(len(data.y))
+    X, y, qid = cut(250, data.X[order], data.y[order], data.qid[order])
+    SEEN.clear()
+    DaskRanker(Spy(), **TREES).fit(X, y, qid=qid)
+    expected = QueryLayout.from_qid(data.qid)
+    assert sorted(SEEN["sizes"]) == sorted(expected.sizes)
+    # the labels of each query, in any order, are those of one query of the data
+    cuts = np.cumsum(expected.sizes)[:-1]
+    lists = {tuple(sorted(each)) for each in np.split(np.asarray(data.y), cuts)}
+    found = np.split(SEEN["labels"], np.cumsum(SEEN["sizes"])[:-1])
+    assert {tuple(sorted(each)) for each in found} == lists
+
+
+def test_never_repartition_names_query_and_partitions(one_worker, cut):
+    X, y, qid = cut(3, np.arange(12.0).reshape(6, 2), [1, 0, 1, 0, 1, 0], [7, 7, 8, 8, 9, 9])
+    with pytest.raises(ValueError, match=r"query 8 is cut: partitions 0 and 1 .*1 of 3 queries"):
+        DaskRanker(repartition="never").fit(X, y, qid=qid)
+
+
+def test_three_workers_on_a_frame_with_a_column_of_queries(data, client):
+    """Text ids, shuffled rows, a category; predictions and ranks keep the index."""
+    frame = pd.DataFrame(data.X, columns=[f"f{j}" for j in range(data.X.shape[1])])
+    frame["kind"] = pd.Categorical(np.where(data.X[:, 0] > 0, "up", "down"))
+    frame["query"] = [f"q{number}" for number in data.qid]
+    shuffled = frame.assign(y=data.y).sample(frac=1, random_state=0)
+    parts = dd.from_pandas(shuffled, npartitions=5, sort=False)
+    X, y = parts.drop(columns="y"), parts["y"]
+    ranker = DaskRanker("squared", qid="query", **TREES).fit(X, y)
+    local = ranker.to_local()
+    in_memory = shuffled.drop(columns="y")
+    scores, ranks = ranker.predict(X), ranker.rank(X)
+    assert isinstance(scores, dd.Series)
+    assert isinstance(ranks, dd.Series)
+    scores, ranks = scores.compute(), ranks.compute()
+    np.testing.assert_array_equal(scores.index, shuffled.index)
+    np.testing.assert_array_equal(scores, local.predict(in_memory))
+    by_pandas = scores.groupby(in_memory["query"]).rank(ascending=False, method="first")
+    np.testing.assert_array_equal(ranks, by_pandas)
+    assert ranker.score(X, y) == pytest.approx(local.score(in_memory, shuffled["y"]), abs=1e-12)
+    assert list(local.feature_names_in_) == [*frame.columns[:-1]]
+    assert local.score(in_memory, shuffled["y"]) > 0.6
+
+
+def test_saved_and_loaded_and_copied(data, one_worker, tmp_path):
+    X, y, qid = whole(data)
+    ranker = DaskRanker("squared", client=one_worker, **TREES).fit(X, y, qid=qid)
+    ranker.save_model(tmp_path / "model.txt")
+    loaded = Ranker.load_model(tmp_path / "model.txt")
+    expected = ranker.to_local().predict(data.X)
+    np.testing.assert_array_equal(loaded.predict(data.X), expected)
+    assert "127.0.0.1" not in (tmp_path / "model.txt").read_text()
+    copied = pickle.loads(pickle.dumps(ranker))
+    assert copied.client is None
+    np.testing.assert_array_equal(copied.predict(X).compute(), expected)
+    again = clone(ranker)
+    assert again.client is one_worker
+    assert again.get_params() == ranker.get_params()
+    assert ranker.n_features_in_ == data.X.shape[1]
+    assert ranker.feature_importances_.sum() == 5 * 6  # five trees of seven leaves
+
+
+def test_early_stopping_is_refused_and_a_way_out_is_offered(data, one_worker, cut):
+    X, y, qid = cut(200, data.X, data.y, data.qid)
+    with pytest.raises(ValueError, match="does not support early stopping on Dask"):
+        DaskRanker(early_stopping_rounds=5).fit(X, y, qid=qid)
+    ranker = DaskRanker("squared", num_leaves=7)
+    options = {"sample": 30, "max_trees": 12, "early_stopping_rounds": 3, "nfold": 3}
+    chosen = ranker.choose_n_estimators(X, y, qid=qid, **options)
+    assert 1 <= chosen <= 12
+    assert chosen == ranker.choose_n_estimators(X, y, qid=qid, **options)
+    assert ranker.n_estimators == 100
+
+
+def test_a_sample_has_whole_queries(data, one_worker, cut):
+    X, y, qid = (list(each.to_delayed().ravel()) for each in cut(90, data.X, data.y, data.qid))
+    part = gbrank_dask._sample.sample_queries(X, y, qid, [None] * len(X), None, 7, 0)
+    ids = np.unique(part.qid)
+    assert len(ids) == 7
+    rows = np.isin(data.qid, ids)
+    np.testing.assert_array_equal(part.X, data.X[rows])
+    np.testing.assert_array_equal(part.labels, data.y[rows])
+
+
+def test_empty_partitions_are_left_out(data, one_worker):
+    X, y, qid = whole(data)
+    nothing = X[:0], y[:0], qid[:0]
+    padded = [da.concatenate([none, each]) for none, each in zip(nothing, (X, y, qid), strict=True)]
+    expected = DaskRanker("squared", **TREES).fit(X, y, qid=qid).to_local().predict(data.X)
+    ranker = DaskRanker("squared", **TREES).fit(padded[0], padded[1], qid=padded[2])
+    np.testing.assert_allclose(ranker.to_local().predict(data.X), expected, rtol=0, atol=1e-6)
+    assert len(ranker.predict(padded[0]).compute()) == len(data.y)
+
+
+def test_bad_input_is_said_before_training(data, one_worker, cut):
+    X, y, qid = cut(200, data.X, data.y, data.qid)
+    bad = np.array(data.y, dtype=float)
+    bad[250] = np.nan
+    fit = DaskRanker("squared", **TREES).fit
+    with pytest.raises(ValueError, match=r"partition 1: labels must be finite .*row 50"):
+        fit(X, cut(200, bad)[0], qid=qid)
+    with pytest.raises(TypeError, match="X must be a Dask array or data frame, got ndarray"):
+        fit(data.X, y, qid=qid)
+    with pytest.raises(TypeError, match="y must be a Dask array or series"):
+        fit(X, data.y, qid=qid)
+    with pytest.raises(ValueError, match="needs to know the queries"):
+        fit(X, y)
+    with pytest.raises(ValueError, match="names a column, but X has no names"):
+        fit(X, y, qid="query")
+    with pytest.raises(ValueError, match=f"y must have one entry per row: got 5 for {len(data.y)}"):
+        fit(X, y[:5], qid=qid)
+    with pytest.raises(ValueError, match="repartition must be"):
+        DaskRanker(repartition="always").fit(X, y, qid=qid)
+    with pytest.raises(ValueError, match="requires y"):
+        fit(X, qid=qid)
+    frame = dd.from_pandas(pd.DataFrame({"a": ["x", "y"], "q": [1, 1]}), npartitions=1)
+    with pytest.raises(ValueError, match="column 'a' must be numbers or categories"):
+        fit(frame, cut(2, [1, 0])[0], qid="q")
+
+
+REAL = ["xendcg", *(pytest.param(n, marks=pytest.mark.slow) for n in ("lambdamart", "listmle"))]
+
+
+@pytest.mark.parametrize("objective", [*REAL, pytest.param("squared", marks=pytest.mark.slow)])
+def test_three_workers_are_as_good_as_one_machine(objective, real_data, client, cut):
+    """On average: workers get other partitions, and so make other bins, at each fit."""
+    data = real_data("MQ2007_partial")
+    X, y, qid = data["X"].astype(np.float64), data["y"], data["qid"]
+    in_train = np.isin(qid, np.unique(qid)[::2])
+    train, test = np.flatnonzero(in_train), np.flatnonzero(~in_train)
+    settings = {"n_estimators": 60, "num_leaves": 15, "learning_rate": 0.05}
+    local = Ranker(objective, n_jobs=1, **settings).fit(X[train], y[train], qid=qid[train])
+    parts = cut(3000, X[train], y[train], qid[train])
+    judged = cut(3000, X[test], y[test], qid[test])
+    found = [
+        DaskRanker(objective, **settings)
+        .fit(parts[0], parts[1], qid=parts[2])
+        .score(judged[0], judged[1], qid=judged[2])
+        for _ in range(3)
+    ]
+    expected = local.score(X[test], y[test], qid=qid[test])
+    assert np.mean(found) == pytest.approx(expected, abs=0.005)
