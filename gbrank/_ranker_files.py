@@ -17,6 +17,7 @@ class RankerFiles(BaseEstimator):
     booster_: lgb.Booster
     objective_: Any
     best_iteration_: int
+    n_start_trees_: int
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
         """Write the model as text that LightGBM, and what reads LightGBM's text, predicts from.
@@ -39,7 +40,8 @@ class RankerFiles(BaseEstimator):
         fitted = {name: value for name, value in vars(self).items() if _is_saved(name)}
         parameters = self.get_params(deep=False)
         metadata = {"objective": self.objective_, "parameters": parameters, "fitted": fitted}
-        write_model(self.booster_, path, metadata, num_iteration=self.best_iteration_)
+        n_trees = self.n_start_trees_ + self.best_iteration_
+        write_model(self.booster_, path, metadata, num_iteration=n_trees)
 
     @classmethod
     def load_model(cls, path: str | os.PathLike[str]) -> Self:

@@ -110,11 +110,10 @@ class RankerParameters(BaseEstimator):
                 "warm_start=True goes on with one model whose start is 'zero' or 'linear'; here "
                 f"n_models={self.n_models} and the start is {self.start_kind_!r}"
             )
-        n_trees = self.n_estimators - (self.best_iteration_ - self.n_start_trees_)
+        n_trees = self.n_estimators - self.best_iteration_
         if n_trees < 0:
             raise ValueError(
-                f"n_estimators={self.n_estimators} must be at least the "
-                f"{self.best_iteration_ - self.n_start_trees_} "
+                f"n_estimators={self.n_estimators} must be at least the {self.best_iteration_} "
                 "trees there are already: warm_start=True goes on from them"
             )
         if n_trees == 0:

@@ -81,5 +81,6 @@ def as_booster(model: Any) -> lgb.Booster | None:
             "init_model must be a fitted Ranker, a Booster or the path of a model, got "
             f"{type(model).__name__}"
         )
-    text = model.booster_.model_to_string(num_iteration=model.best_iteration_ or -1)
+    n_trees = model.best_iteration_ + getattr(model, "n_start_trees_", 0)
+    text = model.booster_.model_to_string(num_iteration=n_trees or -1)
     return lgb.Booster(model_str=text)

@@ -37,7 +37,9 @@ from gbrank.preferences import Observations
 class Ranker(RankerInput, RankerParameters, RankerFiles):
     """Gradient boosted trees for ranking: LightGBM's trees, any of gbrank's losses.
 
-    Parameters are named as in LightGBM's scikit-learn interface.
+    Parameters are named as in LightGBM's scikit-learn interface. Their defaults are not LightGBM's:
+    they were chosen on held-out queries of four data sets, for the best ranking without tuning
+    (``benchmarks/results/quality.md`` says how). ``Ranker.lightgbm_defaults()`` has the others.
 
     Parameters
     ----------
@@ -45,29 +47,29 @@ class Ranker(RankerInput, RankerParameters, RankerFiles):
         A name from :func:`gbrank.list_objectives` or an instance, e.g. ``LambdaMART(sigmoid=2)``.
     n_estimators : int, default=100
         Number of trees.
-    learning_rate : float, default=0.1
+    learning_rate : float, default=0.05
         Shrinkage of each tree.
     num_leaves : int, default=31
         Leaves of a tree.
     max_depth : int, default=-1
         Depth of a tree; -1 for no limit.
-    min_child_samples : int, default=20
+    min_child_samples : int, default=50
         Rows that a leaf needs.
     min_child_weight : float, default=1e-3
         Sum of curvatures that a leaf needs.
     min_split_gain : float, default=0.0
         Gain that a split needs.
-    subsample : float, default=1.0
+    subsample : float, default=0.7
         Share of rows drawn every ``subsample_freq`` trees.
-    subsample_freq : int, default=0
+    subsample_freq : int, default=1
         0 draws no rows.
     subsample_for_bin : int, default=200000
         Rows from which feature bins are made.
-    colsample_bytree : float, default=1.0
+    colsample_bytree : float, default=0.5
         Share of features a tree may use.
     reg_alpha : float, default=0.0
         L1 penalty on leaf values.
-    reg_lambda : float, default=0.0
+    reg_lambda : float, default=5.0
         L2 penalty on leaf values.
     boosting_type : str, default="gbdt"
         LightGBM's ``boosting``.
@@ -84,7 +86,7 @@ class Ranker(RankerInput, RankerParameters, RankerFiles):
     early_stopping_window : int, default=1
         Number of trees over which early stopping averages the metric before it compares, so that
         the luck of a small validation set decides less.
-    start : {"auto", "zero", "linear", "query_linear"}, estimator or callable, default="zero"
+    start : {"auto", "zero", "linear", "query_linear"}, estimator or callable, default="auto"
         Where boosting starts. "linear": from a :class:`gbrank.linear.LinearRanker`, which becomes
         part of the trees. "query_linear": from one on features relative to their query, stronger
         where absolute values mean little; :meth:`predict` then needs ``qid``. "auto": "linear" for
@@ -117,7 +119,9 @@ class Ranker(RankerInput, RankerParameters, RankerFiles):
     objective_ : Objective
         The objective it was trained with.
     best_iteration_ : int
-        Number of trees that :meth:`predict` uses, those of a linear start among them.
+        Number of trees that :meth:`predict` uses, not counting those of a linear start.
+    n_start_trees_ : int
+        Number of trees that a linear start is made of; they come first in ``booster_``.
     linear_coef_ : array of shape (n_features,) or None
         How the score of a linear start rises with each feature: from its lowest to its highest
         values, or per standard deviation within the query.
@@ -147,25 +151,25 @@ class Ranker(RankerInput, RankerParameters, RankerFiles):
         objective: str | Objective = "xendcg",
         *,
         n_estimators: int = 100,
-        learning_rate: float = 0.1,
+        learning_rate: float = 0.05,
         num_leaves: int = 31,
         max_depth: int = -1,
-        min_child_samples: int = 20,
+        min_child_samples: int = 50,
         min_child_weight: float = 1e-3,
         min_split_gain: float = 0.0,
-        subsample: float = 1.0,
-        subsample_freq: int = 0,
+        subsample: float = 0.7,
+        subsample_freq: int = 1,
         subsample_for_bin: int = 200_000,
-        colsample_bytree: float = 1.0,
+        colsample_bytree: float = 0.5,
         reg_alpha: float = 0.0,
-        reg_lambda: float = 0.0,
+        reg_lambda: float = 5.0,
         boosting_type: str = "gbdt",
         importance_type: str = "split",
         eval_metric: Any = "ndcg@10",
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = 0.1,
         early_stopping_window: int = 1,
-        start: Any = "zero",
+        start: Any = "auto",
         n_models: int = 1,
         query_subsample: float = 1.0,
         warm_start: bool = False,
@@ -204,6 +208,29 @@ class Ranker(RankerInput, RankerParameters, RankerFiles):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    @classmethod
+    def lightgbm_defaults(cls, objective: str | Objective = "xendcg", **params: Any) -> Self:
+        """Return a Ranker whose trees are those of LightGBM's own defaults, starting from zero.
+
+        For those who change nothing but the loss.
+
+        Examples
+        --------
+        >>> from gbrank import Ranker
+        >>> Ranker.lightgbm_defaults("lambdamart", num_leaves=15).learning_rate
+        0.1
+        """
+        theirs = {
+            "learning_rate": 0.1,
+            "min_child_samples": 20,
+            "subsample": 1.0,
+            "subsample_freq": 0,
+            "colsample_bytree": 1.0,
+            "reg_lambda": 0.0,
+            "start": "zero",
+        }
+        return cls(objective, **{**theirs, **params})
 
     def fit(
         self,
@@ -294,7 +321,7 @@ class Ranker(RankerInput, RankerParameters, RankerFiles):
             if first_trees is None:
                 kind = resolve_start(self.start, training, has_labels=has_labels)
                 start = make_start(kind, training, objective, int(self.random_state or 0))
-        self.booster_, self.best_iteration_, self.evals_result_ = boost(
+        self.booster_, n_trees_used, self.evals_result_ = boost(
             params,
             self._objectives(objective),
             training,
@@ -314,6 +341,7 @@ class Ranker(RankerInput, RankerParameters, RankerFiles):
             self.start_kind_, self.start_coef_ = start.kind, start.coefficients
             self.n_start_trees_ = len(start.trees)
             self.linear_coef_ = start.explained
+        self.best_iteration_ = n_trees_used - self.n_start_trees_
         return self
 
     def predict(
@@ -338,6 +366,8 @@ class Ranker(RankerInput, RankerParameters, RankerFiles):
         check_is_fitted(self)
         features = self._features_only(X)
         trees = self.best_iteration_ if num_iteration is None else num_iteration
+        if trees > 0:  # else all, as in LightGBM
+            trees += self.n_start_trees_
         kwargs.setdefault("num_threads", resolve_n_jobs(self.n_jobs))
         if is_sequence(features):
             return np.concatenate(

@@ -38,7 +38,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def fitted(data):
-    return Ranker("listnet", **SMALL).fit(data.X, data.y, qid=data.qid)
+    return Ranker.lightgbm_defaults("listnet", **SMALL).fit(data.X, data.y, qid=data.qid)
 
 
 @pytest.fixture
@@ -99,12 +99,14 @@ def assert_same_model(loaded, ranker, X):
 @pytest.mark.parametrize(
     "ranker",
     [
-        Ranker("xendcg", random_state=7, **SMALL),
-        Ranker(LambdaMART(sigmoid=2, gain=[0, 1, 3, 7, 15]), **SMALL),
-        Ranker(ListNet(temperature=0.1 + 0.2, k=3), eval_metric=["ndcg@5", "err"], **SMALL),
-        Ranker(GainPairwise(discount=PowerDiscount(0.3)), **SMALL),
-        Ranker("listnet", boosting_type="dart", **SMALL),
-        Ranker("listnet", lgb_params={"linear_tree": True}, **SMALL),
+        Ranker.lightgbm_defaults("xendcg", random_state=7, **SMALL),
+        Ranker.lightgbm_defaults(LambdaMART(sigmoid=2, gain=[0, 1, 3, 7, 15]), **SMALL),
+        Ranker.lightgbm_defaults(
+            ListNet(temperature=0.1 + 0.2, k=3), eval_metric=["ndcg@5", "err"], **SMALL
+        ),
+        Ranker.lightgbm_defaults(GainPairwise(discount=PowerDiscount(0.3)), **SMALL),
+        Ranker.lightgbm_defaults("listnet", boosting_type="dart", **SMALL),
+        Ranker.lightgbm_defaults("listnet", lgb_params={"linear_tree": True}, **SMALL),
     ],
     ids=["xendcg", "table of gains", "list of metrics", "power discount", "dart", "linear leaves"],
 )
@@ -128,7 +130,7 @@ def test_pandas_names_and_categories_survive(data, tmp_path):
     X["colour"] = pd.Categorical(rng.choice(colours, len(X)), categories=colours)
     X["grade"] = pd.Categorical(rng.choice(grades, len(X)), categories=grades)
     y = (data.y > 1) + 2.0 * (X["colour"] == "red") + (X["grade"] == 20)
-    ranker = Ranker("listnet", lgb_params={"min_data_per_group": 5}, **SMALL)
+    ranker = Ranker.lightgbm_defaults("listnet", lgb_params={"min_data_per_group": 5}, **SMALL)
     ranker.fit(X, y, qid=data.qid)
     assert "\ncat_threshold=" in ranker.booster_.model_to_string()
     ranker.save_model(tmp_path / "model.txt")
@@ -147,7 +149,9 @@ def test_pandas_names_and_categories_survive(data, tmp_path):
 def test_early_stopping_writes_the_trees_that_predict_uses(data, tmp_path):
     half = data.qid < np.median(data.qid)
     X, y, qid = data.X[half], data.y[half], data.qid[half]
-    ranker = Ranker("lambdamart", early_stopping_rounds=5, **SMALL | {"n_estimators": 60})
+    ranker = Ranker.lightgbm_defaults(
+        "lambdamart", early_stopping_rounds=5, **SMALL | {"n_estimators": 60}
+    )
     ranker.fit(
         *(X, y), qid=qid, eval_X=data.X[~half], eval_y=data.y[~half], eval_qid=data.qid[~half]
     )
@@ -178,7 +182,9 @@ def test_trees_beyond_those_of_predict_are_not_written(data, fitted, tmp_path):
 def test_real_data(real_data, tmp_path):
     real = real_data("OHSUMED_null")
     assert np.isnan(real["X"]).any()
-    ranker = Ranker("xendcg", n_estimators=5, n_jobs=1).fit(real["X"], real["y"], qid=real["qid"])
+    ranker = Ranker.lightgbm_defaults("xendcg", n_estimators=5, n_jobs=1).fit(
+        real["X"], real["y"], qid=real["qid"]
+    )
     ranker.save_model(tmp_path / "model.txt")
     plain = lgb.Booster(model_file=tmp_path / "model.txt")
     expected = ranker.predict(real["X"])
@@ -246,10 +252,12 @@ def test_loaded_model_is_an_estimator_like_any_other(fitted, saved, data):
 
 @pytest.mark.parametrize("objective", ["xendcg", "lambdamart"])
 def test_training_continues_from_a_loaded_model(objective, data, tmp_path):
-    first = Ranker(objective, **SMALL).fit(data.X, data.y, qid=data.qid)
+    first = Ranker.lightgbm_defaults(objective, **SMALL).fit(data.X, data.y, qid=data.qid)
     first.save_model(tmp_path / "model.txt")
     from_memory, from_file = (
-        Ranker(objective, **SMALL).fit(data.X, data.y, qid=data.qid, init_model=model)
+        Ranker.lightgbm_defaults(objective, **SMALL).fit(
+            data.X, data.y, qid=data.qid, init_model=model
+        )
         for model in (first, load_quietly(tmp_path / "model.txt"))
     )
     assert from_file.best_iteration_ == 24
@@ -416,7 +424,9 @@ def registry(monkeypatch):
 
 
 def test_function_is_asked_for_before_a_refit(data, tmp_path):
-    ranker = Ranker(LambdaMART(gain=cubic_gain), **SMALL).fit(data.X, data.y, qid=data.qid)
+    ranker = Ranker.lightgbm_defaults(LambdaMART(gain=cubic_gain), **SMALL).fit(
+        data.X, data.y, qid=data.qid
+    )
     ranker.save_model(tmp_path / "model.txt")
     loaded = load_quietly(tmp_path / "model.txt")
     np.testing.assert_array_equal(loaded.predict(data.X), ranker.predict(data.X))
@@ -436,7 +446,9 @@ def test_function_is_asked_for_before_a_refit(data, tmp_path):
 
 def test_own_metric_is_asked_for_before_a_refit(data, tmp_path):
     metrics = ["ndcg@5", lambda scores, dataset: ("mine", 0.0, True)]
-    ranker = Ranker("listnet", eval_metric=metrics, **SMALL).fit(data.X, data.y, qid=data.qid)
+    ranker = Ranker.lightgbm_defaults("listnet", eval_metric=metrics, **SMALL).fit(
+        data.X, data.y, qid=data.qid
+    )
     ranker.save_model(tmp_path / "model.txt")
     loaded = load_quietly(tmp_path / "model.txt")
     np.testing.assert_array_equal(loaded.predict(data.X), ranker.predict(data.X))
@@ -449,7 +461,7 @@ def test_own_metric_is_asked_for_before_a_refit(data, tmp_path):
 def test_registered_objective_of_a_user(registry, data, tmp_path, by_name):
     register_objective("doubled", DoubledListNet)
     objective = "doubled" if by_name else DoubledListNet(strength=3.0)
-    ranker = Ranker(objective, **SMALL).fit(data.X, data.y, qid=data.qid)
+    ranker = Ranker.lightgbm_defaults(objective, **SMALL).fit(data.X, data.y, qid=data.qid)
     ranker.save_model(tmp_path / "model.txt")
     loaded = load_quietly(tmp_path / "model.txt")
     assert_same_model(loaded, ranker, data.X)
@@ -470,7 +482,7 @@ def test_registered_objective_of_a_user(registry, data, tmp_path, by_name):
 
 
 def test_objective_that_was_never_registered(data, tmp_path):
-    ranker = Ranker(DoubledListNet(), **SMALL).fit(data.X, data.y, qid=data.qid)
+    ranker = Ranker.lightgbm_defaults(DoubledListNet(), **SMALL).fit(data.X, data.y, qid=data.qid)
     ranker.save_model(tmp_path / "model.txt")
     loaded = load_quietly(tmp_path / "model.txt")
     np.testing.assert_array_equal(loaded.predict(data.X), ranker.predict(data.X))

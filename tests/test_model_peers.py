@@ -24,7 +24,7 @@ def travelled(request, tmp_path_factory):
         codes = rng.integers(0, 12, len(X))
         y = y + (codes % 3 == 1)
         more = {"lgb_params": {"min_data_per_group": 5}}
-    ranker = Ranker("xendcg", n_estimators=30, num_leaves=15, n_jobs=1, **more)
+    ranker = Ranker.lightgbm_defaults("xendcg", n_estimators=30, num_leaves=15, n_jobs=1, **more)
     path = tmp_path_factory.mktemp("travelled") / "model.txt"
     if request.param == "categories":
         frame = pandas.DataFrame(X).rename(columns=str)

@@ -148,7 +148,9 @@ def test_bad_input_is_one_clear_error(data, call, message):
 
 def test_grid_search_with_metadata_routing(data):
     with config_context(enable_metadata_routing=True):
-        ranker = Ranker(**SMALL).set_fit_request(qid=True).set_score_request(qid=True)
+        ranker = (
+            Ranker.lightgbm_defaults(**SMALL).set_fit_request(qid=True).set_score_request(qid=True)
+        )
         search = GridSearchCV(
             ranker, {"objective": ["xendcg", "listnet"], "num_leaves": [4, 7]}, cv=QueryKFold(3)
         ).fit(data.X, data.y, groups=data.qid, qid=data.qid)
@@ -160,7 +162,7 @@ def test_grid_search_with_metadata_routing(data):
         for leaves in (4, 7):
             values = []
             for train, test in QueryKFold(3).split(data.X, data.y, data.qid):
-                model = Ranker(objective, **(SMALL | {"num_leaves": leaves})).fit(
+                model = Ranker.lightgbm_defaults(objective, **(SMALL | {"num_leaves": leaves})).fit(
                     data.X[train], data.y[train], qid=data.qid[train]
                 )
                 values.append(model.score(data.X[test], data.y[test], qid=data.qid[test]))

@@ -60,7 +60,9 @@ def test_three_ways_to_one_model(objective, data):
     by_lgbm_ranker = lgb.LGBMRanker(
         objective=objective, force_col_wise=True, verbose=-1, **sklearn_names
     ).fit(X, y, group=group)
-    ranker = Ranker(objective, lgb_params={"force_col_wise": True}, **sklearn_names)
+    ranker = Ranker.lightgbm_defaults(
+        objective, lgb_params={"force_col_wise": True}, **sklearn_names
+    )
     by_ranker = ranker.fit(X, y, group=group)
     assert np.ptp(by_train) > 0.05
     np.testing.assert_array_equal(by_lgbm_ranker.predict(X), by_train)
@@ -76,9 +78,9 @@ def test_weights_count_once_in_every_way(data):
     by_lgbm_ranker = lgb.LGBMRanker(
         objective=objective, force_col_wise=True, verbose=-1, **common
     ).fit(X, y, group=group, sample_weight=weight)
-    by_ranker = Ranker(objective, lgb_params={"force_col_wise": True}, **common).fit(
-        X, y, group=group, sample_weight=weight
-    )
+    by_ranker = Ranker.lightgbm_defaults(
+        objective, lgb_params={"force_col_wise": True}, **common
+    ).fit(X, y, group=group, sample_weight=weight)
     assert not np.array_equal(by_train, train(objective, data).predict(X))
     np.testing.assert_array_equal(by_lgbm_ranker.predict(X), by_train)
     np.testing.assert_array_equal(by_ranker.predict(X), by_train)
@@ -123,9 +125,11 @@ def test_training_resumes_where_it_stopped(objective, data):
 def test_ranker_resumes_where_it_stopped(objective, data):
     X, y, group = data
     settings = {"num_leaves": 7, "n_jobs": 2, "lgb_params": {"force_col_wise": True}}
-    whole = Ranker(objective, n_estimators=8, **settings).fit(X, y, group=group)
-    half = Ranker(objective, n_estimators=4, **settings).fit(X, y, group=group)
-    resumed = Ranker(objective, n_estimators=4, **settings).fit(X, y, group=group, init_model=half)
+    whole = Ranker.lightgbm_defaults(objective, n_estimators=8, **settings).fit(X, y, group=group)
+    half = Ranker.lightgbm_defaults(objective, n_estimators=4, **settings).fit(X, y, group=group)
+    resumed = Ranker.lightgbm_defaults(objective, n_estimators=4, **settings).fit(
+        X, y, group=group, init_model=half
+    )
     np.testing.assert_array_equal(resumed.predict(X), whole.predict(X))
     assert resumed.best_iteration_ == 8
 

@@ -56,8 +56,8 @@ GROUP = [10] * 60
 def rankers():
     train, test = make_ranking(n_queries=80, random_state=0).split(0.5)
     evaluation = {"eval_X": test.X, "eval_y": test.y, "eval_qid": test.qid}
-    short = Ranker("xendcg", n_estimators=4, eval_metric=["ndcg@5", "map"])
-    stopped = Ranker(
+    short = Ranker.lightgbm_defaults("xendcg", n_estimators=4, eval_metric=["ndcg@5", "map"])
+    stopped = Ranker.lightgbm_defaults(
         "lambdamart",
         n_estimators=60,
         learning_rate=0.5,
@@ -139,7 +139,9 @@ def test_bad_results(results, options, message):
 
 def test_rankers_without_an_evaluation_set(rankers):
     _, train = rankers
-    unwatched = Ranker("xendcg", n_estimators=1).fit(train.X, train.y, qid=train.qid)
+    unwatched = Ranker.lightgbm_defaults("xendcg", n_estimators=1).fit(
+        train.X, train.y, qid=train.qid
+    )
     with pytest.raises(ValueError, match="'one' has no evals_result_"):
         LearningCurveDisplay.from_ranker({"one": unwatched})
     with pytest.raises(ValueError, match="at least one model"):

@@ -27,7 +27,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def fitted(data):
-    return Ranker("lambdamart", **SMALL).fit(data.X, data.y, qid=data.qid)
+    return Ranker.lightgbm_defaults("lambdamart", **SMALL).fit(data.X, data.y, qid=data.qid)
 
 
 def test_score_is_the_mean_of_scikit_learns_ndcg(fitted, data):
@@ -60,14 +60,14 @@ def test_rank_is_one_for_the_best_of_each_query(fitted, data):
 
 @pytest.mark.parametrize("kind", ["int", "str", "category", "shuffled queries"])
 def test_any_kind_of_qid_gives_the_model_of_group_sizes(data, kind):
-    expected = Ranker("listnet", **SMALL).fit(data.X, data.y, group=data.group)
+    expected = Ranker.lightgbm_defaults("listnet", **SMALL).fit(data.X, data.y, group=data.group)
     qid = {
         "int": data.qid,
         "str": np.array([f"query {q}" for q in data.qid]),
         "category": pd.Series(data.qid).astype("category"),
         "shuffled queries": (data.qid * 7919) % 104729,
     }[kind]
-    ranker = Ranker("listnet", **SMALL).fit(data.X, data.y, qid=qid)
+    ranker = Ranker.lightgbm_defaults("listnet", **SMALL).fit(data.X, data.y, qid=qid)
     np.testing.assert_array_equal(ranker.predict(data.X), expected.predict(data.X))
 
 
@@ -77,8 +77,10 @@ def test_rows_in_any_order(data):
     order = np.argsort(place, kind="stable")
     assert (np.diff(data.qid[order]) != 0).mean() > 0.9
     weight = np.random.default_rng(1).uniform(0.5, 2, len(data.y))
-    straight = Ranker("listnet", **SMALL).fit(data.X, data.y, qid=data.qid, sample_weight=weight)
-    shuffled = Ranker("listnet", **SMALL).fit(
+    straight = Ranker.lightgbm_defaults("listnet", **SMALL).fit(
+        data.X, data.y, qid=data.qid, sample_weight=weight
+    )
+    shuffled = Ranker.lightgbm_defaults("listnet", **SMALL).fit(
         data.X[order], data.y[order], qid=data.qid[order], sample_weight=weight[order]
     )
     np.testing.assert_array_equal(shuffled.predict(data.X), straight.predict(data.X))
@@ -89,28 +91,30 @@ def test_rows_in_any_order(data):
 def test_pandas_and_sparse(data):
     frame = pd.DataFrame(data.X, columns=[f"f{i}" for i in range(data.X.shape[1])])
     frame["kind"] = pd.Categorical(np.where(data.X[:, 0] > 0, "a", "b"))
-    ranker = Ranker("xendcg", **SMALL).fit(frame, data.y, qid=pd.Series(data.qid))
+    ranker = Ranker.lightgbm_defaults("xendcg", **SMALL).fit(frame, data.y, qid=pd.Series(data.qid))
     assert list(ranker.feature_names_in_) == list(frame.columns)
     assert ranker.predict(frame).shape == data.y.shape
     order = np.random.default_rng(0).permutation(len(frame))
-    Ranker("xendcg", **SMALL).fit(frame.iloc[order], data.y[order], qid=data.qid[order])
+    Ranker.lightgbm_defaults("xendcg", **SMALL).fit(
+        frame.iloc[order], data.y[order], qid=data.qid[order]
+    )
     sparse = scipy.sparse.csr_array(np.where(np.abs(data.X) > 0.5, data.X, 0.0))
-    dense = Ranker("xendcg", **SMALL).fit(sparse.toarray(), data.y, qid=data.qid)
-    from_sparse = Ranker("xendcg", **SMALL).fit(sparse, data.y, qid=data.qid)
+    dense = Ranker.lightgbm_defaults("xendcg", **SMALL).fit(sparse.toarray(), data.y, qid=data.qid)
+    from_sparse = Ranker.lightgbm_defaults("xendcg", **SMALL).fit(sparse, data.y, qid=data.qid)
     np.testing.assert_allclose(from_sparse.predict(sparse), dense.predict(sparse.toarray()))
 
 
 def test_fractional_labels_and_missing_values(data):
     X = data.X.copy()
     X[::3, 0] = np.nan
-    ranker = Ranker("xendcg", **SMALL).fit(X, data.y / 3, qid=data.qid)
+    ranker = Ranker.lightgbm_defaults("xendcg", **SMALL).fit(X, data.y / 3, qid=data.qid)
     assert np.isfinite(ranker.predict(X)).all()
 
 
 def test_early_stopping_uses_the_best_iteration(data):
     valid = make_ranking(n_queries=40, list_length=(5, 30), random_state=1)
     noise = np.random.default_rng(0).choice(5, size=len(data.y))
-    ranker = Ranker(
+    ranker = Ranker.lightgbm_defaults(
         "lambdamart",
         **(SMALL | {"n_estimators": 200}),
         eval_metric=["ndcg@5", "ndcg@10"],
@@ -127,7 +131,7 @@ def test_early_stopping_uses_the_best_iteration(data):
 
 
 def test_several_evaluation_sets(data):
-    ranker = Ranker(**SMALL).fit(
+    ranker = Ranker.lightgbm_defaults(**SMALL).fit(
         data.X,
         data.y,
         qid=data.qid,
@@ -145,17 +149,21 @@ def test_clone_and_pickle(fitted, data):
     assert twin.objective_.get_params() == fitted.objective_.get_params()
     with pytest.raises(NotFittedError):
         clone(fitted).predict(data.X)
-    nested = clone(Ranker(XENDCG(neumann_order=4)))
+    nested = clone(Ranker.lightgbm_defaults(XENDCG(neumann_order=4)))
     assert nested.get_params()["objective__neumann_order"] == 4
     assert nested.set_params(objective__neumann_order=0).objective.neumann_order == 0
 
 
 def test_the_given_objective_is_not_changed(data):
     objective = XENDCG(random_state=3)
-    ranker = Ranker(objective, random_state=9, **SMALL).fit(data.X, data.y, qid=data.qid)
+    ranker = Ranker.lightgbm_defaults(objective, random_state=9, **SMALL).fit(
+        data.X, data.y, qid=data.qid
+    )
     assert objective.get_params() == XENDCG(random_state=3).get_params()
     assert ranker.objective_.random_state == 3
-    by_name = Ranker("xendcg", random_state=9, **SMALL).fit(data.X, data.y, qid=data.qid)
+    by_name = Ranker.lightgbm_defaults("xendcg", random_state=9, **SMALL).fit(
+        data.X, data.y, qid=data.qid
+    )
     assert by_name.objective_.random_state == 9
 
 
@@ -224,7 +232,7 @@ X8, Y8, Q8 = np.arange(16.0).reshape(8, 2), [0, 1, 0, 2, 0, 1, 0, 3], [0, 0, 0, 
 def test_bad_input_is_one_clear_error(change, kind, message):
     arguments = {"X": X8, "y": Y8, "qid": Q8} | change
     with pytest.raises(kind, match=message):
-        Ranker(n_jobs=1, min_child_samples=1).fit(**arguments)
+        Ranker.lightgbm_defaults(n_jobs=1, min_child_samples=1).fit(**arguments)
 
 
 @pytest.mark.parametrize(
@@ -245,14 +253,14 @@ def test_bad_input_is_one_clear_error(change, kind, message):
 )
 def test_bad_parameters_are_one_clear_error(params, message):
     with pytest.raises(ValueError, match=message):
-        Ranker(**params).fit(X8, Y8, qid=Q8)
+        Ranker.lightgbm_defaults(**params).fit(X8, Y8, qid=Q8)
 
 
 def test_features_that_cannot_be_split_are_one_clear_error():
-    with pytest.raises(ValueError, match=r"too few rows \(8\) for leaves of min_child_samples=20"):
+    with pytest.raises(ValueError, match=r"too few rows \(8\) for leaves of min_child_samples=50"):
         Ranker().fit(X8, Y8, qid=Q8)
     with pytest.raises(ValueError, match="every one is constant"):
-        Ranker(min_child_samples=1).fit(np.ones((8, 2)), Y8, qid=Q8)
+        Ranker.lightgbm_defaults(min_child_samples=1).fit(np.ones((8, 2)), Y8, qid=Q8)
 
 
 def test_score_without_qid_says_so(fitted, data):
@@ -289,8 +297,14 @@ def test_objectives_say_what_is_wrong_when_lightgbm_calls():
     [
         (lambda: XENDCG(neumann_order=1), r"neumann_order must be one of \(0, 2, 4\), got 1"),
         (lambda: ListNet(neumann_order=3), r"neumann_order must be one of \(0, 2, 4\), got 3"),
-        (lambda: XENDCG(gamma=1.5), r'gamma must be a number in \[0, 1\] or "uniform", got 1.5'),
-        (lambda: XENDCG(gamma="normal"), r"gamma must be 'uniform' or a number"),
+        (
+            lambda: XENDCG(gamma=1.5),
+            r'gamma must be a number in \[0, 1\] or "uniform", "annealed" or "tight", got 1.5',
+        ),
+        (
+            lambda: XENDCG(gamma="normal"),
+            r"gamma must be 'uniform' or 'annealed' or 'tight' or a number",
+        ),
         (lambda: XENDCG(eps=-1.0), r"eps must be a number >= 0, got -1.0"),
         (lambda: XENDCG(random_state="a"), r"random_state must be a whole number"),
         (lambda: XENDCG(generator="mt"), r"generator must be 'counter' or 'lightgbm', got 'mt'"),
@@ -313,7 +327,9 @@ def test_rank_is_a_permutation_within_each_query(sizes, seed):
     X = rng.normal(size=(sum(sizes), 2))
     qid = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     y = rng.integers(0, 5, len(X))
-    ranker = Ranker("listnet", n_estimators=2, min_child_samples=1, n_jobs=1).fit(X, y, qid=qid)
+    ranker = Ranker.lightgbm_defaults("listnet", n_estimators=2, min_child_samples=1, n_jobs=1).fit(
+        X, y, qid=qid
+    )
     ranks = ranker.rank(X, qid=qid)
     for query, size in enumerate(sizes):
         assert sorted(ranks[qid == query]) == list(range(1, size + 1))

@@ -45,7 +45,11 @@ def as_kind(frame, kind):
 
 @pytest.fixture(scope="module")
 def expected(data):
-    return Ranker("listnet", **SMALL).fit(data.X, data.y, qid=data.qid).predict(data.X)
+    return (
+        Ranker.lightgbm_defaults("listnet", **SMALL)
+        .fit(data.X, data.y, qid=data.qid)
+        .predict(data.X)
+    )
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
@@ -53,9 +57,9 @@ def expected(data):
 def test_queries_are_a_column(data, frame, expected, kind, place):
     table = as_kind(frame, kind)
     if place == "fit":
-        ranker = Ranker("listnet", **SMALL).fit(table, data.y, qid="query")
+        ranker = Ranker.lightgbm_defaults("listnet", **SMALL).fit(table, data.y, qid="query")
     else:
-        ranker = Ranker("listnet", qid="query", **SMALL).fit(table, data.y)
+        ranker = Ranker.lightgbm_defaults("listnet", qid="query", **SMALL).fit(table, data.y)
     np.testing.assert_array_equal(ranker.predict(table), expected)
     features = as_kind(frame.drop(columns="query"), kind)
     np.testing.assert_array_equal(ranker.predict(features), expected)
@@ -68,7 +72,7 @@ def test_queries_are_a_column(data, frame, expected, kind, place):
 def test_rows_of_tables_in_any_order(data, frame, expected, kind):
     order = np.argsort(np.concatenate([np.arange(size) for size in data.group]), kind="stable")
     table = as_kind(frame.iloc[order], kind)
-    ranker = Ranker("listnet", **SMALL).fit(table, data.y[order], qid="query")
+    ranker = Ranker.lightgbm_defaults("listnet", **SMALL).fit(table, data.y[order], qid="query")
     np.testing.assert_array_equal(ranker.predict(table), expected[order])
 
 
@@ -76,9 +80,9 @@ def test_rows_of_tables_in_any_order(data, frame, expected, kind):
 def test_categories_of_tables_are_those_of_pandas(data, frame, kind):
     letters = np.array(["low", "middle", "high"])[np.digitize(data.X[:, 0], [-0.5, 0.5])]
     frame = frame.assign(f0=pd.Categorical(letters))
-    known = Ranker("listnet", **SMALL).fit(frame, data.y, qid="query")
+    known = Ranker.lightgbm_defaults("listnet", **SMALL).fit(frame, data.y, qid="query")
     table = as_kind(frame, kind)
-    ranker = Ranker("listnet", **SMALL).fit(table, data.y, qid="query")
+    ranker = Ranker.lightgbm_defaults("listnet", **SMALL).fit(table, data.y, qid="query")
     # categories come in another order, and so do sums over them
     np.testing.assert_allclose(ranker.predict(table), known.predict(frame), atol=1e-12)
     assert np.ptp(ranker.predict(table)) > 0
@@ -88,14 +92,14 @@ def test_categories_of_tables_are_those_of_pandas(data, frame, kind):
 def test_text_is_an_error_and_not_the_end_of_the_process(data, frame, kind):
     table = as_kind(frame, kind)
     with pytest.raises(ValueError, match="query"):
-        Ranker(**SMALL).fit(table, data.y, qid=data.qid)
+        Ranker.lightgbm_defaults(**SMALL).fit(table, data.y, qid=data.qid)
 
 
 def test_categories_that_no_model_can_hold(data, frame):
     days = pd.to_datetime(["2020-01-01", "2020-01-02"])
     frame = frame.assign(day=pd.Categorical(days[data.qid % 2]))
     with pytest.raises(ValueError, match=r"categories of column 'day' must be text or numbers"):
-        Ranker(**SMALL).fit(frame, data.y, qid="query")
+        Ranker.lightgbm_defaults(**SMALL).fit(frame, data.y, qid="query")
 
 
 @pytest.mark.parametrize(
@@ -108,12 +112,12 @@ def test_categories_that_no_model_can_hold(data, frame):
 )
 def test_bad_column_is_one_clear_error(data, frame, X, qid, message):
     with pytest.raises(ValueError, match=message):
-        Ranker(**SMALL).fit(data.X if X == "array" else frame, data.y, qid=qid)
+        Ranker.lightgbm_defaults(**SMALL).fit(data.X if X == "array" else frame, data.y, qid=qid)
 
 
 def test_grid_search_without_metadata_routing(data, frame):
     grid = {"objective": ["xendcg", "listnet"], "num_leaves": [3, 7]}
-    ranker = Ranker(qid="query", n_estimators=5, n_jobs=1, min_child_samples=5)
+    ranker = Ranker.lightgbm_defaults(qid="query", n_estimators=5, n_jobs=1, min_child_samples=5)
     splitter = QueryKFold(3, qid="query")
     search = GridSearchCV(ranker, grid, cv=splitter, error_score="raise").fit(frame, data.y)
     by_hand = {}
@@ -122,7 +126,7 @@ def test_grid_search_without_metadata_routing(data, frame):
             scores = []
             for train, test in QueryKFold(3).split(data.X, data.y, data.qid):
                 assert not set(data.qid[train]) & set(data.qid[test])
-                model = Ranker(
+                model = Ranker.lightgbm_defaults(
                     objective, num_leaves=leaves, n_estimators=5, n_jobs=1, min_child_samples=5
                 ).fit(data.X[train], data.y[train], qid=data.qid[train])
                 predicted = model.predict(data.X[test])
@@ -135,11 +139,11 @@ def test_grid_search_without_metadata_routing(data, frame):
 
 def test_a_dataset_of_lightgbm(data, expected):
     own = lgb.Dataset(data.X, data.y, group=data.group, params={"min_data_in_leaf": 5})
-    ranker = Ranker("listnet", **SMALL).fit(own)
+    ranker = Ranker.lightgbm_defaults("listnet", **SMALL).fit(own)
     np.testing.assert_array_equal(ranker.predict(data.X), expected)
     assert ranker.n_features_in_ == 8
     held_out = lgb.Dataset(data.X, data.y, group=data.group)
-    ranker = Ranker("listnet", early_stopping_rounds=3, **SMALL)
+    ranker = Ranker.lightgbm_defaults("listnet", early_stopping_rounds=3, **SMALL)
     with pytest.raises(ValueError, match="early_stopping_rounds needs an evaluation set"):
         ranker.fit(lgb.Dataset(data.X, data.y, group=data.group))
     ranker.fit(lgb.Dataset(data.X, data.y, group=data.group), eval_X=held_out)
@@ -157,7 +161,7 @@ def test_a_dataset_of_lightgbm(data, expected):
 def test_a_dataset_that_lacks_something(data, dataset, change, message):
     own = lgb.Dataset(data.X, **{"label": data.y, "group": data.group} | dataset)
     with pytest.raises(ValueError, match=message):
-        Ranker(**SMALL).fit(own, **change)
+        Ranker.lightgbm_defaults(**SMALL).fit(own, **change)
 
 
 class Batches(lgb.Sequence):
@@ -174,52 +178,58 @@ class Batches(lgb.Sequence):
 
 
 def test_a_sequence_of_lightgbm(data, expected):
-    ranker = Ranker("listnet", **SMALL).fit(Batches(data.X), data.y, group=data.group)
+    ranker = Ranker.lightgbm_defaults("listnet", **SMALL).fit(
+        Batches(data.X), data.y, group=data.group
+    )
     np.testing.assert_array_equal(ranker.predict(data.X), expected)
     np.testing.assert_array_equal(ranker.predict(Batches(data.X)), expected)
     halves = [Batches(data.X[:300]), Batches(data.X[300:])]
-    ranker = Ranker("listnet", **SMALL).fit(halves, data.y, qid=data.qid)
+    ranker = Ranker.lightgbm_defaults("listnet", **SMALL).fit(halves, data.y, qid=data.qid)
     np.testing.assert_array_equal(ranker.predict(halves), expected)
     halves[0].X = halves[0].X.astype(np.float32)
     with pytest.raises(TypeError, match=r"Sequence must be float64, got float32"):
-        Ranker("listnet", **SMALL).fit(halves, data.y, qid=data.qid)
+        Ranker.lightgbm_defaults("listnet", **SMALL).fit(halves, data.y, qid=data.qid)
     shuffled = np.random.default_rng(0).permutation(data.qid)
     with pytest.raises(ValueError, match=r"rows of a lightgbm.Sequence are read in their order"):
-        Ranker("listnet", **SMALL).fit(Batches(data.X), data.y, qid=shuffled)
+        Ranker.lightgbm_defaults("listnet", **SMALL).fit(Batches(data.X), data.y, qid=shuffled)
 
 
 def test_query_weights_are_row_weights_of_whole_queries(data):
     by_query = np.random.default_rng(2).uniform(0.1, 3.0, len(data.group))
-    rows = Ranker(**SMALL).fit(
+    rows = Ranker.lightgbm_defaults(**SMALL).fit(
         data.X, data.y, qid=data.qid, sample_weight=np.repeat(by_query, data.group)
     )
-    queries = Ranker(**SMALL).fit(data.X, data.y, qid=data.qid, sample_weight=by_query)
+    queries = Ranker.lightgbm_defaults(**SMALL).fit(
+        data.X, data.y, qid=data.qid, sample_weight=by_query
+    )
     np.testing.assert_array_equal(queries.predict(data.X), rows.predict(data.X))
-    plain = Ranker(**SMALL).fit(data.X, data.y, qid=data.qid)
+    plain = Ranker.lightgbm_defaults(**SMALL).fit(data.X, data.y, qid=data.qid)
     assert (plain.predict(data.X) != rows.predict(data.X)).any()
     with pytest.raises(ValueError, match=r"one entry per row: got 3 for"):
-        Ranker(**SMALL).fit(data.X, data.y, qid=data.qid, sample_weight=[1, 2, 3])
+        Ranker.lightgbm_defaults(**SMALL).fit(data.X, data.y, qid=data.qid, sample_weight=[1, 2, 3])
 
 
 def test_scores_to_start_from(data):
     start = 3.0 * data.X[:, 1]
     order = np.random.default_rng(0).permutation(len(data.y))
-    ranker = Ranker("listnet", **SMALL).fit(
+    ranker = Ranker.lightgbm_defaults("listnet", **SMALL).fit(
         data.X[order], data.y[order], qid=data.qid[order], init_score=start[order]
     )
-    plain = Ranker("listnet", **SMALL).fit(data.X, data.y, qid=data.qid)
+    plain = Ranker.lightgbm_defaults("listnet", **SMALL).fit(data.X, data.y, qid=data.qid)
     from_scores = ranker.predict(data.X) + start
     assert (plain.predict(data.X) != ranker.predict(data.X)).any()
     first = lgb.Dataset(data.X, data.y, group=data.group, init_score=start)
-    known = Ranker("listnet", **SMALL).fit(first).predict(data.X) + start
+    known = Ranker.lightgbm_defaults("listnet", **SMALL).fit(first).predict(data.X) + start
     # the rows of a query in another order change sums in the last bits, and near ties
     assert np.corrcoef(from_scores, known)[0, 1] > 0.99
     with pytest.raises(ValueError, match=r"scores must be finite numbers, but row 0 .* has nan"):
-        Ranker(**SMALL).fit(data.X, data.y, qid=data.qid, init_score=np.full(len(data.y), np.nan))
+        Ranker.lightgbm_defaults(**SMALL).fit(
+            data.X, data.y, qid=data.qid, init_score=np.full(len(data.y), np.nan)
+        )
 
 
 def test_constraints_of_lightgbm(data):
-    ranker = Ranker(
+    ranker = Ranker.lightgbm_defaults(
         "xendcg", lgb_params={"monotone_constraints": [0, 1, 0, 0, 0, -1, 0, 0]}, **SMALL
     )
     ranker.fit(data.X, data.y, qid=data.qid)
@@ -231,7 +241,9 @@ def test_constraints_of_lightgbm(data):
         assert (sign * steps >= 0).all()
         assert (sign * steps > 0).any()
     pairs = [[0, 1], [2, 3], [4, 5], [6, 7]]
-    ranker = Ranker("xendcg", lgb_params={"interaction_constraints": pairs}, **SMALL)
+    ranker = Ranker.lightgbm_defaults(
+        "xendcg", lgb_params={"interaction_constraints": pairs}, **SMALL
+    )
     trees = ranker.fit(data.X, data.y, qid=data.qid).booster_.trees_to_dataframe()
     for _, tree in trees.groupby("tree_index"):
         used = {int(name.removeprefix("Column_")) // 2 for name in tree.split_feature.dropna()}
@@ -244,7 +256,7 @@ def test_constraints_of_lightgbm(data):
 )
 def test_other_names_of_a_parameter_of_ours(data, name, ours):
     with pytest.raises(ValueError, match=f"must not set '{name}': use the Ranker's.*'{ours}'"):
-        Ranker(lgb_params={name: 1}, **SMALL).fit(data.X, data.y, qid=data.qid)
+        Ranker.lightgbm_defaults(lgb_params={name: 1}, **SMALL).fit(data.X, data.y, qid=data.qid)
 
 
 # --- data that other rankers refuse -----------------------------------------------------------
@@ -255,7 +267,9 @@ def test_missing_values(real_data):
     assert np.isnan(arrays["X"]).any()
     train, test = arrays["part"] <= 3, arrays["part"] == 5
     X, y, qid = arrays["X"], arrays["y"], arrays["qid"]
-    ranker = Ranker(n_estimators=30, n_jobs=1).fit(X[train], y[train], qid=qid[train])
+    ranker = Ranker.lightgbm_defaults(n_estimators=30, n_jobs=1).fit(
+        X[train], y[train], qid=qid[train]
+    )
     random = np.random.default_rng(0).random(test.sum())
     floor = ndcg_score(y[test], random, qid=qid[test], k=10)
     assert ranker.score(X[test], y[test], qid=qid[test]) > floor + 0.1
@@ -271,7 +285,7 @@ def test_real_valued_labels():
         for part in parts
     ]
     assert (y % 1 != 0).any()
-    ranker = Ranker("squared", n_estimators=50, n_jobs=1).fit(X, y, qid=qid)
+    ranker = Ranker.lightgbm_defaults("squared", n_estimators=50, n_jobs=1).fit(X, y, qid=qid)
     random = np.random.default_rng(0).random(len(test[1]))
     floor = ndcg_score(test[1], random, qid=test[2], k=10)
     assert ranker.score(test[0], test[1], qid=test[2]) > floor + 0.05
@@ -285,7 +299,7 @@ def test_a_query_of_20000_documents_and_labels_up_to_100():
     assert y.max() == 100
     order = rng.permutation(20_500)
     for objective in (LambdaMART(gain="linear"), Squared(gain="linear")):
-        ranker = Ranker(objective, n_estimators=20, n_jobs=1)
+        ranker = Ranker.lightgbm_defaults(objective, n_estimators=20, n_jobs=1)
         ranker.fit(X[order], y[order], qid=qid[order])
         for query in ("long", "short"):
             labels, scores = y[qid == query], ranker.predict(X[qid == query])

@@ -22,7 +22,9 @@ def data():
 
 
 def fit(objective, X, qid, preferences, **kwargs):
-    model = Ranker(objective, n_estimators=40, num_leaves=8, n_jobs=1, random_state=0)
+    model = Ranker.lightgbm_defaults(
+        objective, n_estimators=40, num_leaves=8, n_jobs=1, random_state=0
+    )
     return model.fit(X, qid=qid, preferences=preferences, **kwargs)
 
 
@@ -120,4 +122,4 @@ def test_labels_objectives_refuse_preferences_and_the_other_way_round(data):
     with pytest.raises(ValueError, match="learns from labels"):
         fit("xendcg", X, qid, comparisons)
     with pytest.raises(ValueError, match="needs observations"):
-        Ranker("ustatistic").fit(X, np.zeros(len(X)), qid=qid)
+        Ranker.lightgbm_defaults("ustatistic").fit(X, np.zeros(len(X)), qid=qid)

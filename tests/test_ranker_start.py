@@ -27,8 +27,8 @@ def data():
 def test_every_objective_starts_better_than_from_zero(data, name, start):
     other = make_ranking(n_queries=80, n_features=8, n_informative=5, random_state=2)
     few = {**SMALL, "n_estimators": 1, "learning_rate": 0.01}
-    zero = Ranker(name, start="zero", **few).fit(data.X, data.y, qid=data.qid)
-    ranker = Ranker(name, start=start, **few).fit(data.X, data.y, qid=data.qid)
+    zero = Ranker.lightgbm_defaults(name, start="zero", **few).fit(data.X, data.y, qid=data.qid)
+    ranker = Ranker.lightgbm_defaults(name, start=start, **few).fit(data.X, data.y, qid=data.qid)
     gained = ranker.score(other.X, other.y, qid=other.qid)
     assert gained > zero.score(other.X, other.y, qid=other.qid) + 0.05
     assert ranker.linear_coef_.shape == (8,)
@@ -36,7 +36,7 @@ def test_every_objective_starts_better_than_from_zero(data, name, start):
 
 def test_the_first_scores_are_the_linear_rankers_on_the_objectives_scale(data):
     """Trees of weight nearly 0 leave the start: least squares, at the best scale."""
-    ranker = Ranker("listnet", start="linear", **{**SMALL, "n_estimators": 1})
+    ranker = Ranker.lightgbm_defaults("listnet", start="linear", **{**SMALL, "n_estimators": 1})
     ranker.set_params(learning_rate=1e-9).fit(data.X, data.y, qid=data.qid)
     linear = LinearRanker().fit(data.X, data.y, qid=data.qid).predict(data.X)
     scores = ranker.predict(data.X)
@@ -52,9 +52,12 @@ def test_the_first_scores_are_the_linear_rankers_on_the_objectives_scale(data):
 def test_a_pointwise_start_is_part_of_one_file(data, tmp_path):
     X = data.X.astype(float)
     X[::9, 0] = np.nan
-    ranker = Ranker("xendcg", start="linear", **SMALL).fit(X, data.y, qid=data.qid)
+    ranker = Ranker.lightgbm_defaults("xendcg", start="linear", **SMALL).fit(
+        X, data.y, qid=data.qid
+    )
     assert ranker.n_start_trees_ == np.count_nonzero(ranker.linear_coef_) > 5
-    assert ranker.booster_.num_trees() == ranker.best_iteration_ == 8 + ranker.n_start_trees_
+    assert ranker.best_iteration_ == 8
+    assert ranker.booster_.num_trees() == 8 + ranker.n_start_trees_
     path = tmp_path / "model.txt"
     ranker.save_model(path)
     scores = ranker.predict(X)
@@ -70,7 +73,9 @@ def test_other_tools_read_the_start(data, tmp_path):
     shap = pytest.importorskip("shap")
     X = data.X.astype(np.float64)
     X[::9, 0] = np.nan
-    ranker = Ranker("xendcg", start="linear", n_models=2, **SMALL).fit(X, data.y, qid=data.qid)
+    ranker = Ranker.lightgbm_defaults("xendcg", start="linear", n_models=2, **SMALL).fit(
+        X, data.y, qid=data.qid
+    )
     ranker.save_model(tmp_path / "model.txt")
     model = treelite.frontend.load_lightgbm_model(tmp_path / "model.txt")
     theirs = treelite.gtil.predict(model, X).ravel()
@@ -83,7 +88,9 @@ def test_other_tools_read_the_start(data, tmp_path):
 
 
 def test_a_query_relative_start_is_put_together_again(data, tmp_path):
-    ranker = Ranker("xendcg", start="query_linear", **SMALL).fit(data.X, data.y, qid=data.qid)
+    ranker = Ranker.lightgbm_defaults("xendcg", start="query_linear", **SMALL).fit(
+        data.X, data.y, qid=data.qid
+    )
     ranker.save_model(tmp_path / "model.txt")
     loaded = Ranker.load_model(tmp_path / "model.txt")
     scores = ranker.predict(data.X, qid=data.qid)
@@ -100,7 +107,7 @@ def test_a_query_relative_start_is_put_together_again(data, tmp_path):
 def test_early_stopping_judges_the_whole_model(data):
     params = {**SMALL, "n_estimators": 30, "early_stopping_rounds": 5}
     for start in ("linear", "query_linear"):
-        ranker = Ranker(start=start, eval_metric="ndcg@10", **params)
+        ranker = Ranker.lightgbm_defaults(start=start, eval_metric="ndcg@10", **params)
         ranker.fit(data.X, data.y, qid=data.qid, eval_X=data.X, eval_y=data.y, eval_qid=data.qid)
         seen = ranker.evals_result_["valid_0"]["ndcg@10"]
         assert max(seen) == pytest.approx(ranker.score(data.X, data.y, qid=data.qid), abs=1e-9)
@@ -108,14 +115,16 @@ def test_early_stopping_judges_the_whole_model(data):
 
 def test_any_model_to_start_from(data, tmp_path):
     ridge = Ridge().fit(data.X, data.y)
-    ranker = Ranker(start=ridge, **SMALL).fit(data.X, data.y, qid=data.qid)
-    by_hand = Ranker(**SMALL).fit(
+    ranker = Ranker.lightgbm_defaults(start=ridge, **SMALL).fit(data.X, data.y, qid=data.qid)
+    by_hand = Ranker.lightgbm_defaults(**SMALL).fit(
         data.X, data.y, qid=data.qid, init_score=ridge.predict(data.X).astype(float)
     )
     np.testing.assert_allclose(
         ranker.predict(data.X), by_hand.predict(data.X) + ridge.predict(data.X), atol=1e-6
     )
-    function = Ranker(start=ridge.predict, **SMALL).fit(data.X, data.y, qid=data.qid)
+    function = Ranker.lightgbm_defaults(start=ridge.predict, **SMALL).fit(
+        data.X, data.y, qid=data.qid
+    )
     np.testing.assert_array_equal(function.predict(data.X), ranker.predict(data.X))
     ranker.save_model(tmp_path / "model.txt")
     loaded = Ranker.load_model(tmp_path / "model.txt")
@@ -130,49 +139,56 @@ def test_data_of_every_kind(data, start):
     frame = pd.DataFrame(data.X.astype(float), columns=[f"f{number}" for number in range(8)])
     letters = np.array(["low", "high"])[(data.X[:, 0] > 0).astype(int)]
     categories = frame.assign(f0=pd.Categorical(letters))
-    ranker = Ranker(start=start, **SMALL).fit(categories, data.y, qid=data.qid)
+    ranker = Ranker.lightgbm_defaults(start=start, **SMALL).fit(categories, data.y, qid=data.qid)
     assert ranker.linear_coef_[0] == 0 != ranker.linear_coef_[1]
     assert np.ptp(ranker.predict(categories, qid=data.qid)) > 0
-    dense = Ranker(start=start, **SMALL).fit(frame, data.y, qid=data.qid)
+    dense = Ranker.lightgbm_defaults(start=start, **SMALL).fit(frame, data.y, qid=data.qid)
     expected = dense.predict(frame, qid=data.qid)
     table = pl.from_pandas(frame)
-    fitted = Ranker(start=start, **SMALL).fit(table, data.y, qid=data.qid)
+    fitted = Ranker.lightgbm_defaults(start=start, **SMALL).fit(table, data.y, qid=data.qid)
     np.testing.assert_array_equal(fitted.predict(table, qid=data.qid), expected)
     sparse = scipy.sparse.csr_matrix(frame.to_numpy())
-    fitted = Ranker(start=start, **SMALL).fit(sparse, data.y, qid=data.qid)
+    fitted = Ranker.lightgbm_defaults(start=start, **SMALL).fit(sparse, data.y, qid=data.qid)
     np.testing.assert_allclose(fitted.predict(sparse, qid=data.qid), expected, atol=1e-9)
     again = clone(dense).fit(frame, data.y, qid=data.qid)
     np.testing.assert_array_equal(again.predict(frame, qid=data.qid), expected)
 
 
 def test_auto_is_linear_for_few_rows_with_labels(data, monkeypatch):
-    ranker = Ranker(start="auto", **SMALL).fit(data.X, data.y, qid=data.qid)
+    ranker = Ranker.lightgbm_defaults(start="auto", **SMALL).fit(data.X, data.y, qid=data.qid)
     assert ranker.start_kind_ == "linear"
     pairs = bradley_terry(data.y, data.qid, 1000)
-    ranker = Ranker("ustatistic", start="auto", **SMALL)
+    ranker = Ranker.lightgbm_defaults("ustatistic", start="auto", **SMALL)
     assert ranker.fit(data.X, qid=data.qid, preferences=pairs).start_kind_ == "zero"
     with pytest.raises(ValueError, match="start='linear' learns from labels, and there are none"):
         ranker.set_params(start="linear").fit(data.X, qid=data.qid, preferences=pairs)
     monkeypatch.setattr("gbrank._start.FEW_ROWS", 100)
-    ranker = Ranker(start="auto", **SMALL).fit(data.X, data.y, qid=data.qid)
+    ranker = Ranker.lightgbm_defaults(start="auto", **SMALL).fit(data.X, data.y, qid=data.qid)
     assert ranker.start_kind_ == "zero"
 
 
 def test_warm_start_goes_on_from_a_linear_start(data):
-    whole = Ranker("listnet", start="linear", **SMALL).fit(data.X, data.y, qid=data.qid)
-    ranker = Ranker("listnet", start="linear", warm_start=True, **{**SMALL, "n_estimators": 3})
+    whole = Ranker.lightgbm_defaults("listnet", start="linear", **SMALL).fit(
+        data.X, data.y, qid=data.qid
+    )
+    ranker = Ranker.lightgbm_defaults(
+        "listnet", start="linear", warm_start=True, **{**SMALL, "n_estimators": 3}
+    )
     ranker.fit(data.X, data.y, qid=data.qid)
     ranker.set_params(n_estimators=8).fit(data.X, data.y, qid=data.qid)
-    assert ranker.best_iteration_ == whole.best_iteration_ == 8 + whole.n_start_trees_
+    assert ranker.best_iteration_ == whole.best_iteration_ == 8
+    assert ranker.booster_.num_trees() == whole.booster_.num_trees() > 8
     np.testing.assert_allclose(ranker.predict(data.X), whole.predict(data.X), atol=1e-6)
 
 
 def test_several_models_are_their_mean_in_one_file(data, tmp_path):
     params = {**SMALL, "subsample": 0.7, "subsample_freq": 1, "colsample_bytree": 0.5}
-    together = Ranker("xendcg", n_models=3, random_state=5, **params)
+    together = Ranker.lightgbm_defaults("xendcg", n_models=3, random_state=5, **params)
     together.fit(data.X, data.y, qid=data.qid)
     alone = [
-        Ranker("xendcg", random_state=5 + number, **params).fit(data.X, data.y, qid=data.qid)
+        Ranker.lightgbm_defaults("xendcg", random_state=5 + number, **params).fit(
+            data.X, data.y, qid=data.qid
+        )
         for number in range(3)
     ]
     expected = np.mean([ranker.predict(data.X) for ranker in alone], axis=0)
@@ -198,7 +214,7 @@ def test_several_models_are_their_mean_in_one_file(data, tmp_path):
 )
 def test_bad_input_is_one_clear_error(data, params, change, kind, message):
     with pytest.raises(kind, match=message):
-        Ranker(**SMALL, **params).fit(data.X, data.y, qid=data.qid, **change)
+        Ranker.lightgbm_defaults(**SMALL, **params).fit(data.X, data.y, qid=data.qid, **change)
 
 
 def test_a_window_takes_the_middle_of_the_best_stretch(data):
@@ -206,7 +222,7 @@ def test_a_window_takes_the_middle_of_the_best_stretch(data):
     found = {}
     for window in (1, 3):
         series = iter(values)
-        ranker = Ranker(
+        ranker = Ranker.lightgbm_defaults(
             eval_metric=lambda preds, dataset, series=series: ("m", next(series), True),
             early_stopping_rounds=6,
             early_stopping_window=window,

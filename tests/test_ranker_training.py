@@ -63,7 +63,7 @@ def test_stops_where_lightgbm_stops(real_data, ours, theirs):
         callbacks=[lgb.early_stopping(10, verbose=False)],
     )
     assert 1 < booster.best_iteration < 90
-    ranker = Ranker(
+    ranker = Ranker.lightgbm_defaults(
         ours,
         n_estimators=100,
         num_leaves=15,
@@ -87,7 +87,7 @@ def test_exactly_one_number_decides(data, other):
     def stalled(preds, dataset):
         return "stalled", 0.5, True
 
-    ranker = Ranker(
+    ranker = Ranker.lightgbm_defaults(
         eval_metric=["ndcg@5", stalled], early_stopping_rounds=4, n_estimators=40, **SMALL
     )
     ranker.fit(
@@ -111,7 +111,9 @@ def test_smaller_may_be_better(data):
     def loss(preds, dataset):
         return "loss", next(values), False
 
-    ranker = Ranker(eval_metric=loss, early_stopping_rounds=3, n_estimators=6, **SMALL)
+    ranker = Ranker.lightgbm_defaults(
+        eval_metric=loss, early_stopping_rounds=3, n_estimators=6, **SMALL
+    )
     ranker.fit(data.X, data.y, qid=data.qid, eval_X=data.X, eval_y=data.y, eval_qid=data.qid)
     assert ranker.best_iteration_ == 2
     assert ranker.evals_result_["valid_0"]["loss"] == [5.0, 3.0, 4.0, 3.0, 6.0]
@@ -121,7 +123,7 @@ def test_queries_are_held_out_whole(data):
     weight = np.random.default_rng(0).uniform(1, 2, len(data.y))
     order = np.random.default_rng(1).permutation(len(data.y))
     params = {"early_stopping_rounds": 5, "n_estimators": 30, "random_state": 3, **SMALL}
-    ranker = Ranker("listnet", validation_fraction=0.25, **params)
+    ranker = Ranker.lightgbm_defaults("listnet", validation_fraction=0.25, **params)
     ranker.fit(data.X[order], data.y[order], qid=data.qid[order], sample_weight=weight[order])
     chosen = np.random.default_rng(3).permutation(60)[:15]
     by_appearance = data.qid[order][np.sort(np.unique(data.qid[order], return_index=True)[1])]
@@ -130,7 +132,7 @@ def test_queries_are_held_out_whole(data):
     place = {query: at for at, query in enumerate(by_appearance)}
     rows = np.array(sorted(order, key=lambda row: place[data.qid[row]]))
     train, valid = rows[~held_out[rows]], rows[held_out[rows]]
-    explicit = Ranker("listnet", **params).fit(
+    explicit = Ranker.lightgbm_defaults("listnet", **params).fit(
         data.X[train],
         data.y[train],
         qid=data.qid[train],
@@ -145,23 +147,27 @@ def test_queries_are_held_out_whole(data):
 
 
 def test_too_few_queries_to_hold_some_out():
-    ranker = Ranker(early_stopping_rounds=2, validation_fraction=0.9, **SMALL)
+    ranker = Ranker.lightgbm_defaults(early_stopping_rounds=2, validation_fraction=0.9, **SMALL)
     with pytest.raises(ValueError, match=r"validation_fraction=0.9 of 2 queries leaves none"):
         ranker.fit(np.arange(8.0)[:, None], [0, 1] * 4, group=[4, 4])
 
 
 def test_no_early_stopping_in_dart(data):
     with pytest.raises(ValueError, match="cannot be used with boosting_type='dart'"):
-        Ranker(boosting_type="dart", early_stopping_rounds=2).fit(data.X, data.y, qid=data.qid)
+        Ranker.lightgbm_defaults(boosting_type="dart", early_stopping_rounds=2).fit(
+            data.X, data.y, qid=data.qid
+        )
 
 
 # --- going on ------------------------------------------------------------------------------------
 
 
 def test_warm_start_goes_on_to_the_same_model(data):
-    whole = Ranker("xendcg", n_estimators=20, query_subsample=0.7, **SMALL)
+    whole = Ranker.lightgbm_defaults("xendcg", n_estimators=20, query_subsample=0.7, **SMALL)
     whole.fit(data.X, data.y, qid=data.qid)
-    ranker = Ranker("xendcg", n_estimators=8, warm_start=True, query_subsample=0.7, **SMALL)
+    ranker = Ranker.lightgbm_defaults(
+        "xendcg", n_estimators=8, warm_start=True, query_subsample=0.7, **SMALL
+    )
     ranker.fit(data.X, data.y, qid=data.qid)
     ranker.set_params(n_estimators=20).fit(data.X, data.y, qid=data.qid)
     assert ranker.best_iteration_ == 20
@@ -174,11 +180,13 @@ def test_warm_start_goes_on_to_the_same_model(data):
 
 def test_a_damaged_file_is_no_model_to_go_on_from(data, tmp_path):
     path = tmp_path / "model.txt"
-    first = Ranker(n_estimators=5, **SMALL).fit(data.X, data.y, qid=data.qid)
+    first = Ranker.lightgbm_defaults(n_estimators=5, **SMALL).fit(data.X, data.y, qid=data.qid)
     first.save_model(path)
-    second = Ranker(n_estimators=5, **SMALL)
+    second = Ranker.lightgbm_defaults(n_estimators=5, **SMALL)
     second.fit(data.X, data.y, qid=data.qid, init_model=path)
-    same = Ranker(n_estimators=5, **SMALL).fit(data.X, data.y, qid=data.qid, init_model=first)
+    same = Ranker.lightgbm_defaults(n_estimators=5, **SMALL).fit(
+        data.X, data.y, qid=data.qid, init_model=first
+    )
     assert second.booster_.current_iteration() == 10
     np.testing.assert_array_equal(second.predict(data.X), same.predict(data.X))
     path.write_bytes(path.read_bytes().replace(b"leaf_value=", b"leaf_value=1", 1))
@@ -222,14 +230,16 @@ def test_whole_queries_are_dropped_in_the_right_share():
 
 
 def test_the_rankers_query_subsample_is_that_objective(data):
-    ranker = Ranker("listnet", query_subsample=0.5, random_state=4, n_estimators=10, **SMALL)
+    ranker = Ranker.lightgbm_defaults(
+        "listnet", query_subsample=0.5, random_state=4, n_estimators=10, **SMALL
+    )
     ranker.fit(data.X, data.y, qid=data.qid)
     objective = QuerySubsampled(get_objective("listnet"), 0.5, 4)
-    same = Ranker(objective, random_state=4, n_estimators=10, **SMALL)
+    same = Ranker.lightgbm_defaults(objective, random_state=4, n_estimators=10, **SMALL)
     same.fit(data.X, data.y, qid=data.qid)
     np.testing.assert_array_equal(ranker.predict(data.X), same.predict(data.X))
     assert type(ranker.objective_).__name__ == "ListNet"
-    plain = Ranker("listnet", random_state=4, n_estimators=10, **SMALL)
+    plain = Ranker.lightgbm_defaults("listnet", random_state=4, n_estimators=10, **SMALL)
     assert (plain.fit(data.X, data.y, qid=data.qid).predict(data.X) != same.predict(data.X)).any()
 
 
@@ -240,13 +250,13 @@ def test_the_rankers_query_subsample_is_that_objective(data):
 def test_progress_tells_trees_metric_and_time(data, capsys, monkeypatch, with_tqdm):
     if not with_tqdm:
         monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    ranker = Ranker(n_estimators=20, verbose=1, **SMALL)
+    ranker = Ranker.lightgbm_defaults(n_estimators=20, verbose=1, **SMALL)
     ranker.fit(data.X, data.y, qid=data.qid, eval_X=data.X, eval_y=data.y, eval_qid=data.qid)
     shown = capsys.readouterr().err
     assert "20/20" in shown
     assert f"ndcg@10 {ranker.evals_result_['valid_0']['ndcg@10'][-1]:.4f}" in shown
     assert ("s left]" in shown) != with_tqdm
-    Ranker(n_estimators=3, **SMALL).fit(data.X, data.y, qid=data.qid)
+    Ranker.lightgbm_defaults(n_estimators=3, **SMALL).fit(data.X, data.y, qid=data.qid)
     assert capsys.readouterr().err == ""
 
 
@@ -260,8 +270,10 @@ class InterruptAt:
 
 
 def test_ctrl_c_keeps_the_trees_so_far(data, other, tmp_path):
-    whole = Ranker("xendcg", n_estimators=30, **SMALL).fit(data.X, data.y, qid=data.qid)
-    ranker = Ranker("xendcg", n_estimators=30, **SMALL)
+    whole = Ranker.lightgbm_defaults("xendcg", n_estimators=30, **SMALL).fit(
+        data.X, data.y, qid=data.qid
+    )
+    ranker = Ranker.lightgbm_defaults("xendcg", n_estimators=30, **SMALL)
     with pytest.warns(UserWarning, match="interrupted after 8 of 30 trees; these are kept"):
         ranker.fit(data.X, data.y, qid=data.qid, callbacks=[InterruptAt(7)])
     assert ranker.best_iteration_ == ranker.booster_.num_trees() == 8
@@ -273,7 +285,7 @@ def test_ctrl_c_keeps_the_trees_so_far(data, other, tmp_path):
 
 def test_ctrl_c_keeps_the_best_iteration(data):
     values = iter([1.0, 3.0, 2.0, 2.5, 2.0])
-    ranker = Ranker(
+    ranker = Ranker.lightgbm_defaults(
         eval_metric=lambda preds, dataset: ("m", next(values), True),
         early_stopping_rounds=10,
         n_estimators=30,
@@ -297,7 +309,7 @@ def test_ctrl_c_before_the_first_tree_is_ctrl_c(data):
         raise KeyboardInterrupt
 
     interrupt.before_iteration = True
-    ranker = Ranker(n_estimators=5, **SMALL)
+    ranker = Ranker.lightgbm_defaults(n_estimators=5, **SMALL)
     with pytest.raises(KeyboardInterrupt):
         ranker.fit(data.X, data.y, qid=data.qid, callbacks=[interrupt])
     assert not hasattr(ranker, "booster_")
@@ -326,7 +338,7 @@ def test_shuffled_rows_permute_gradients_and_leave_ndcg(real_data, name):
     order = rng.permutation(train)
     found = []
     for rows in (train, order):
-        ranker = Ranker(name, n_estimators=40, num_leaves=15, n_jobs=1)
+        ranker = Ranker.lightgbm_defaults(name, n_estimators=40, num_leaves=15, n_jobs=1)
         ranker.fit(X[rows], y[rows], qid=qid[rows])
         found.append(ndcg_score(y[test], ranker.predict(X[test]), qid=qid[test], k=10))
     assert abs(found[0] - found[1]) < 0.005

@@ -116,8 +116,7 @@ def _ranker(
     ).set_params(**dict(objective.options))
     ranker.fit(train.X, train.y, qid=train.qid, eval_X=valid.X, eval_y=valid.y, eval_qid=valid.qid)
     curve = ranker.evals_result_["valid_0"][WATCHED]
-    trees = ranker.best_iteration_ - ranker.n_start_trees_
-    return Fit(ranker.predict(X_test, qid=test_query), int(trees), tuple(curve))
+    return Fit(ranker.predict(X_test, qid=test_query), ranker.best_iteration_, tuple(curve))
 
 
 def _xgboost_trees(settings: dict[str, Any]) -> dict[str, Any]:

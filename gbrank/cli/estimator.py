@@ -56,6 +56,7 @@ def make_ranker(arguments: argparse.Namespace) -> Any:
             n_estimators=arguments.trees or (MOST_TREES if arguments.valid else TREES),
             num_leaves=arguments.leaves,
             learning_rate=arguments.learning_rate,
+            start=arguments.start,
             eval_metric=list(arguments.metric),
             early_stopping_rounds=(patience or None) if arguments.valid else None,
             random_state=arguments.seed,

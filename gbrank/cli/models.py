@@ -108,6 +108,8 @@ def score(model: Any, documents: Documents) -> Any:
             f"trained on {expected}"
         )
     try:
+        if getattr(model, "start_kind_", "zero") == "query_linear":
+            return model.predict(documents.X, qid=documents.qid)
         return model.predict(documents.X)
     except ValueError as error:
         raise ValueError(f"{documents.path} does not fit the model: {error}") from error

@@ -68,7 +68,14 @@ def add_command(commands: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--leaves", type=positive, default=31, metavar="N", help="(default 31)")
     parser.add_argument(
-        "--learning-rate", type=float, default=0.1, metavar="RATE", help="(default 0.1)"
+        "--learning-rate", type=float, default=0.05, metavar="RATE", help="(default 0.05)"
+    )
+    parser.add_argument(
+        "--start",
+        choices=("auto", "zero", "linear", "query_linear"),
+        default="auto",
+        help="where boosting starts: a linear ranker on few rows, else zero (auto, the default); "
+        "zero; a linear ranker; a linear ranker on features relative to their query",
     )
     parser.add_argument(
         "--metric",
@@ -176,7 +183,7 @@ def _result(
     arguments: argparse.Namespace, ranker: Any, sets: dict[str, Documents], seconds: float
 ) -> dict[str, Any]:
     best = ranker.best_iteration_
-    grown = ranker.booster_.current_iteration()
+    grown = ranker.booster_.current_iteration() - ranker.n_start_trees_
     values = {}
     for metrics in ranker.evals_result_.values():
         values = {name: history[best - 1] for name, history in metrics.items()}

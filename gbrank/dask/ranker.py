@@ -40,29 +40,29 @@ class DaskRanker(DaskModel):
         A name from :func:`gbrank.list_objectives` or an instance, e.g. ``LambdaMART(sigmoid=2)``.
     n_estimators : int, default=100
         Number of trees.
-    learning_rate : float, default=0.1
+    learning_rate : float, default=0.05
         Shrinkage of each tree.
     num_leaves : int, default=31
         Leaves of a tree.
     max_depth : int, default=-1
         Depth of a tree; -1 for no limit.
-    min_child_samples : int, default=20
+    min_child_samples : int, default=50
         Rows that a leaf needs.
     min_child_weight : float, default=1e-3
         Sum of curvatures that a leaf needs.
     min_split_gain : float, default=0.0
         Gain that a split needs.
-    subsample : float, default=1.0
+    subsample : float, default=0.7
         Share of rows drawn every ``subsample_freq`` trees.
-    subsample_freq : int, default=0
+    subsample_freq : int, default=1
         0 draws no rows.
     subsample_for_bin : int, default=200000
         Rows from which feature bins are made.
-    colsample_bytree : float, default=1.0
+    colsample_bytree : float, default=0.5
         Share of features a tree may use.
     reg_alpha : float, default=0.0
         L1 penalty on leaf values.
-    reg_lambda : float, default=0.0
+    reg_lambda : float, default=5.0
         L2 penalty on leaf values.
     boosting_type : str, default="gbdt"
         LightGBM's ``boosting``.
@@ -133,18 +133,18 @@ class DaskRanker(DaskModel):
         objective: str | Objective = "xendcg",
         *,
         n_estimators: int = 100,
-        learning_rate: float = 0.1,
+        learning_rate: float = 0.05,
         num_leaves: int = 31,
         max_depth: int = -1,
-        min_child_samples: int = 20,
+        min_child_samples: int = 50,
         min_child_weight: float = 1e-3,
         min_split_gain: float = 0.0,
-        subsample: float = 1.0,
-        subsample_freq: int = 0,
+        subsample: float = 0.7,
+        subsample_freq: int = 1,
         subsample_for_bin: int = 200_000,
-        colsample_bytree: float = 1.0,
+        colsample_bytree: float = 0.5,
         reg_alpha: float = 0.0,
-        reg_lambda: float = 0.0,
+        reg_lambda: float = 5.0,
         boosting_type: str = "gbdt",
         importance_type: str = "split",
         early_stopping_rounds: None = None,

@@ -60,7 +60,7 @@ def whole(data, n_chunks=3):
 @pytest.mark.parametrize("objective", ["squared", "xendcg"])
 def test_one_worker_gives_the_local_model(objective, data, one_worker):
     X, y, qid = whole(data)
-    local = Ranker(objective, n_jobs=1, **TREES).fit(data.X, data.y, qid=data.qid)
+    local = Ranker(objective, start="zero", n_jobs=1, **TREES).fit(data.X, data.y, qid=data.qid)
     ranker = DaskRanker(objective, **TREES).fit(X, y, qid=qid)
     expected = local.predict(data.X)
     assert np.ptp(expected) > 0.05
@@ -73,7 +73,7 @@ def test_weights_init_scores_and_query_subsampling(data, one_worker, cut):
     rng = np.random.default_rng(0)
     weight, init = rng.uniform(0.5, 2, len(data.y)), rng.normal(size=len(data.y))
     settings = {"query_subsample": 0.5, "random_state": 3, **TREES}
-    local = Ranker("squared", n_jobs=1, **settings)
+    local = Ranker("squared", start="zero", n_jobs=1, **settings)
     local.fit(data.X, data.y, qid=data.qid, sample_weight=weight, init_score=init)
     ranker = DaskRanker("squared", **settings).fit(
         X,
@@ -219,7 +219,9 @@ def test_three_workers_are_as_good_as_one_machine(objective, real_data, client, 
     in_train = np.isin(qid, np.unique(qid)[::2])
     train, test = np.flatnonzero(in_train), np.flatnonzero(~in_train)
     settings = {"n_estimators": 60, "num_leaves": 15, "learning_rate": 0.05}
-    local = Ranker(objective, n_jobs=1, **settings).fit(X[train], y[train], qid=qid[train])
+    local = Ranker(objective, start="zero", n_jobs=1, **settings).fit(
+        X[train], y[train], qid=qid[train]
+    )
     parts = cut(3000, X[train], y[train], qid[train])
     judged = cut(3000, X[test], y[test], qid[test])
     found = [

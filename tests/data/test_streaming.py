@@ -44,7 +44,7 @@ def write_parquet(path, data, rows=slice(None), **columns):
 
 
 def predict(X, training, **fit):
-    ranker = Ranker("squared", **TREES).fit(training, **fit)
+    ranker = Ranker.lightgbm_defaults("squared", **TREES).fit(training, **fit)
     assert np.ptp(ranker.booster_.predict(X)) > 0.01
     return ranker.booster_.predict(X)
 
@@ -108,7 +108,7 @@ def test_letor_in_two_files_the_second_with_more_features(tmp_path):
 def test_letor_for_validation_has_the_bins_of_training(letor, data):
     training = stream_letor(letor)
     validation = stream_letor(letor, reference=training)
-    ranker = Ranker("squared", **TREES).fit(training, eval_X=validation)
+    ranker = Ranker.lightgbm_defaults("squared", **TREES).fit(training, eval_X=validation)
     assert len(ranker.evals_result_["valid_0"]["ndcg@10"]) == TREES["n_estimators"]
     assert validation.num_feature() == data.X.shape[1]
 
@@ -159,7 +159,7 @@ def test_empty_letor_is_refused(tmp_path):
 def test_parquet_streamed_equals_arrays(data, tmp_path):
     path = write_parquet(tmp_path / "train.parquet", data)
     streamed = stream_parquet(path, batch_rows=64)
-    expected = Ranker("squared", **TREES).fit(data.X, data.y, qid=data.qid)
+    expected = Ranker.lightgbm_defaults("squared", **TREES).fit(data.X, data.y, qid=data.qid)
     np.testing.assert_array_equal(predict(data.X, streamed), expected.predict(data.X))
     assert streamed.get_feature_name() == [f"f{j}" for j in range(data.X.shape[1])]
 
@@ -188,7 +188,9 @@ def test_parquet_weights_features_and_missing_values(data, tmp_path):
     as_floats = np.array([np.nan if row % 3 else row for row in range(len(data.y))])
     X = np.column_stack([as_floats, data.X[:, 3], data.X[:, 0]])
     np.testing.assert_array_equal(streamed.data[0 : len(X)], X)
-    expected = Ranker("squared", **TREES).fit(X, data.y, qid=data.qid, sample_weight=weight)
+    expected = Ranker.lightgbm_defaults("squared", **TREES).fit(
+        X, data.y, qid=data.qid, sample_weight=weight
+    )
     np.testing.assert_array_equal(predict(X, streamed), expected.predict(X))
 
 
