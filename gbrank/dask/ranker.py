@@ -16,6 +16,7 @@ from gbrank.dask._preferences import (
     refuse_own_observations,
 )
 from gbrank.dask._sample import sample_queries
+from gbrank.dask._start import fit_start, put_start_into, with_start
 from gbrank.dask._training import Columns, describe, repair, train
 from gbrank.model_selection import cv
 from gbrank.objectives import Objective, QuerySubsampled
@@ -71,6 +72,9 @@ class DaskRanker(DaskModel):
     early_stopping_rounds : None, default=None
         LightGBM cannot stop early on Dask: anything but ``None`` is an error that says so. See
         :meth:`choose_n_estimators`.
+    start : {"zero", "linear"}, default="zero"
+        Where boosting starts. "linear": from a :class:`gbrank.linear.LinearRanker`, fitted to a
+        sample of 2,000 queries on this machine, which becomes part of the trees.
     query_subsample : float, default=1.0
         Share of the queries that each tree sees, drawn anew for each.
     qid : str, default=None
@@ -148,6 +152,7 @@ class DaskRanker(DaskModel):
         boosting_type: str = "gbdt",
         importance_type: str = "split",
         early_stopping_rounds: None = None,
+        start: str = "zero",
         query_subsample: float = 1.0,
         qid: str | None = None,
         repartition: str = "auto",
@@ -174,6 +179,7 @@ class DaskRanker(DaskModel):
         self.boosting_type = boosting_type
         self.importance_type = importance_type
         self.early_stopping_rounds = early_stopping_rounds
+        self.start = start
         self.query_subsample = query_subsample
         self.qid = qid
         self.repartition = repartition
@@ -229,6 +235,12 @@ class DaskRanker(DaskModel):
         elif objective.needs_observations or getattr(objective, "observations", None) is not None:
             refuse_own_observations(objective)
         columns = Columns.of(X, queries, y, sample_weight, init_score)
+        linear = None
+        if self.start == "linear":
+            if preferences is not None:
+                raise ValueError("start='linear' learns from labels, and there are none")
+            linear = fit_start(columns, column, objective, int(self.random_state or 0))
+            columns = with_start(columns, column, linear)
         parts = columns.parts(client, column, objective)
         described = describe(client, parts)
         found = QueryMap.of([each.queries for each in described])
@@ -250,9 +262,11 @@ class DaskRanker(DaskModel):
             self._on_some_queries(objective),
             params,
             weighted=sample_weight is not None,
-            with_init_score=init_score is not None,
+            with_init_score=init_score is not None or linear is not None,
         )
         fill_in(local, described[0], column)
+        if linear is not None:
+            put_start_into(local, linear)
         return self
 
     def choose_n_estimators(
@@ -341,6 +355,7 @@ class DaskRanker(DaskModel):
     def _checked_params(self) -> dict[str, Any]:
         """Return the parameters of LightGBM's estimator, after all checks."""
         check_choice("repartition", self.repartition, ("auto", "never"))
+        check_choice("start", self.start, ("zero", "linear"))
         if self.early_stopping_rounds is not None:
             raise ValueError(
                 "early_stopping_rounds must be None: LightGBM does not support early stopping on "

@@ -63,9 +63,24 @@ def test_one_worker_gives_the_local_model(objective, data, one_worker):
     local = Ranker(objective, start="zero", n_jobs=1, **TREES).fit(data.X, data.y, qid=data.qid)
     ranker = DaskRanker(objective, **TREES).fit(X, y, qid=qid)
     expected = local.predict(data.X)
-    assert np.ptp(expected) > 0.05
+    assert np.ptp(expected) > 0.01
     np.testing.assert_allclose(ranker.predict(X).compute(), expected, rtol=0, atol=1e-6)
     np.testing.assert_allclose(ranker.to_local().predict(data.X), expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("objective", ["listnet", "smoothed"])
+def test_a_linear_start_is_that_of_the_local_model(objective, data, one_worker, tmp_path):
+    X, y, qid = whole(data)
+    local = Ranker(objective, start="linear", n_jobs=1, **TREES)
+    local.fit(data.X, data.y, qid=data.qid)
+    ranker = DaskRanker(objective, start="linear", **TREES).fit(X, y, qid=qid)
+    np.testing.assert_allclose(
+        ranker.predict(X).compute(), local.predict(data.X), rtol=0, atol=1e-6
+    )
+    ranker.save_model(tmp_path / "model.txt")
+    loaded = Ranker.load_model(tmp_path / "model.txt")
+    assert (loaded.start_kind_, loaded.best_iteration_) == ("linear", 5)
+    np.testing.assert_allclose(loaded.predict(data.X), local.predict(data.X), rtol=0, atol=1e-6)
 
 
 def test_weights_init_scores_and_query_subsampling(data, one_worker, cut):
