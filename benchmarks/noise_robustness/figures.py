@@ -16,6 +16,8 @@ COLORS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F3C8D", "#8C564B",
     "#9AA700", "#000080", "#E31A1C", "#FF7F9E", "#33CC33", "#B8860B", "#00A5A5",
 )  # fmt: skip
+#: With fewer trials an interval over trials covers the whole picture and says nothing.
+FEWEST_FOR_BANDS = 4
 GREY = "#666666"
 
 
@@ -87,7 +89,7 @@ def against_noise(rows: list[Row], title: str) -> Any:
         means = [row.mean for row in mine]
         style = _style(name, learners)
         axes.plot(levels, means, **style, zorder=3 if name in learners else 2)
-        if not name.startswith("ceiling:"):
+        if not name.startswith("ceiling:") and min(row.trials for row in mine) >= FEWEST_FOR_BANDS:
             axes.fill_between(
                 levels, [row.low for row in mine], [row.high for row in mine],
                 color=style["color"], alpha=0.06, linewidth=0,
