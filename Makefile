@@ -4,12 +4,12 @@ PYTHON ?= python3
 JOBS ?= 2
 VENV := .venv
 RUN := $(VENV)/bin/python
-SOURCES := gbrank tests benchmarks
+SOURCES := gbrank tests benchmarks notebooks/execute.py
 # numba's cache does not see that a kernel called from another file has changed, so its folder
 # carries a checksum of all sources (the tests do the same).
 CACHE = $(CURDIR)/.numba_cache/$(shell cat gbrank/*.py gbrank/*/*.py | cksum | cut -d ' ' -f 1)
 
-.PHONY: help demo test test-all lint format bench clean
+.PHONY: help demo test test-all check-install lint format bench notebooks wheel clean
 .SECONDARY:
 
 help:
@@ -17,8 +17,11 @@ help:
 	@echo "make test      lint, types and all tests but the slow ones"
 	@echo "make test-all  the slow tests too"
 	@echo "make lint      ruff and mypy"
+	@echo "make check-install  build, and try the wheel with the oldest and newest dependencies"
 	@echo "make format    let ruff rewrite the files"
 	@echo "make bench     speed against LightGBM's own objectives"
+	@echo "make notebooks  run the notebooks and write their outputs into them"
+	@echo "make wheel     build a wheel, try it in an empty environment"
 	@echo "make clean     delete .venv and everything that was built"
 
 demo: $(VENV)/.installed-plot
@@ -28,7 +31,10 @@ test: lint $(VENV)/.installed-test
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal
 
 test-all: lint $(VENV)/.installed-test
-	$(RUN) -m pytest -n $(JOBS) --dist worksteal -m "slow or not slow"
+	GBRANK_FUZZ_EXAMPLES=1000 $(RUN) -m pytest -n $(JOBS) --dist worksteal -m "slow or not slow"
+
+check-install:
+	PYTHON=$(PYTHON) .ci/check-install
 
 lint: $(VENV)/.installed-lint
 	$(RUN) -m ruff check $(SOURCES)
@@ -41,6 +47,12 @@ format: $(VENV)/.installed-lint
 
 bench: $(VENV)/.installed-bench
 	NUMBA_CACHE_DIR=$(CACHE) $(RUN) benchmarks/speed.py --json benchmarks/results/speed.json
+
+notebooks: $(VENV)/.installed-notebooks
+	NUMBA_CACHE_DIR=$(CACHE) $(RUN) notebooks/execute.py
+
+wheel: $(VENV)/.installed-test
+	$(RUN) -m pytest tests/test_wheel.py -m slow -rA
 
 clean:
 	rm -rf $(VENV) build dist demo *.egg-info .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache

@@ -18,7 +18,8 @@ What the projections assume:
 
 - trees of 64 leaves, 255 bins, as measured; the cost of a tree is that of documents times features,
   with the growth exponent of the table where that is above 1;
-- processor and number of threads as here on every worker, and memory for the bins (one byte a
+- a processor as here on every worker; where 16 threads are named, they are worth 9.6 (60%), which
+  was not measured; memory for the bins (one byte a
   value), the gradients (8 bytes a document) and scores and labels (12 bytes);
 - with several workers, data-parallel trees: for each of the 63 splits of a tree a worker sends the
   histograms of all features (255 bins of 16 bytes) and receives as many, over 10 Gbit/s;
@@ -75,7 +76,7 @@ def page(results: dict[str, Any]) -> str:
         "Written by `benchmarks/scale.py`. A gradient step is the call that LightGBM makes, on one "
         "thread unless said otherwise; the shortest of several runs. A whole training is "
         f"`lgb.train` of {base['n_trees']} trees of 64 leaves on {base['n']:,} documents with "
-        f"{base['n_features']} random features and {base['n_jobs']} threads, one of these varied, "
+        f"{base['n_features']} random features and {base['n_jobs']} thread, one of these varied, "
         "without the binning of the data, timed once. The exponent is the slope of log time on log "
         "size, by least squares, ± its standard error; sizes below 30,000 documents, where the "
         "fixed cost of a call shows, are left out of it.",

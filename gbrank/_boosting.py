@@ -1,6 +1,7 @@
 """From rows to trees: one booster or several of different seeds, on top of where they start."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -62,6 +63,18 @@ def make_start(start: Any, rows: Rows, objective: Objective, seed: int) -> Start
     )
 
 
+@contextlib.contextmanager
+def _memory_errors() -> Iterator[None]:
+    """Raise Python's own error where LightGBM, which knows only one kind, ran out of memory."""
+    try:
+        yield
+    except lgb.basic.LightGBMError as error:
+        if "bad_alloc" not in str(error):
+            raise
+        raise MemoryError("there is not enough memory for LightGBM to train") from error
+
+
+@_memory_errors()
 def boost(
     params: dict[str, Any],
     objectives: Sequence[Objective],

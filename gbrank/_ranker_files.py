@@ -68,9 +68,10 @@ class RankerFiles(BaseEstimator):
         True
         """
         booster, metadata = read_model(path)
-        if not {"objective", "parameters", "fitted"} <= metadata.keys():
+        parameters, fitted = metadata.get("parameters"), metadata.get("fitted")
+        complete = "objective" in metadata
+        if not complete or not isinstance(parameters, dict) or not isinstance(fitted, dict):
             raise ValueError(f"{os.fspath(path)} holds trees, but no Ranker")
-        parameters = metadata["parameters"]
         unknown = sorted(parameters.keys() - set(cls._get_param_names()))
         if unknown:
             warnings.warn(
@@ -79,7 +80,7 @@ class RankerFiles(BaseEstimator):
             )
         ranker = cls(**{name: parameters[name] for name in parameters if name not in unknown})
         ranker.booster_, ranker.objective_ = booster, metadata["objective"]
-        for name, value in metadata["fitted"].items():
+        for name, value in fitted.items():
             if _is_saved(name):
                 setattr(ranker, name, value)
         return ranker

@@ -27,8 +27,21 @@ def centred(values: FloatArray, bounds: IntArray) -> FloatArray:
     return difference
 
 
+def _without_extremes(values: FloatArray, bounds: IntArray) -> FloatArray:
+    """Return values in other units where their squares or sums would overflow or vanish."""
+    known = np.isfinite(values)
+    largest = np.maximum.reduceat(np.where(known, np.abs(values), 0.0), bounds[:-1], axis=0)
+    extreme = (largest > 1e100) | ((largest > 0.0) & (largest < 1e-100))
+    if not extreme.any():
+        return values
+    unit = np.where(extreme, largest, 1.0)
+    scaled: FloatArray = values / np.repeat(unit, np.diff(bounds), axis=0)
+    return scaled
+
+
 def z_scores(values: FloatArray, bounds: IntArray) -> FloatArray:
     """Return values minus mean over standard deviation of the query; 0 where all are equal."""
+    values = _without_extremes(values, bounds)
     difference = centred(values, bounds)
     known = np.isfinite(difference)
     squares = query_sums(np.where(known, difference, 0.0) ** 2, bounds)
@@ -43,6 +56,7 @@ def z_scores(values: FloatArray, bounds: IntArray) -> FloatArray:
 
 def shares(values: FloatArray, bounds: IntArray) -> FloatArray:
     """Return values over the sum of absolute values of the query; 0 where all are 0."""
+    values = _without_extremes(values, bounds)
     known = np.isfinite(values)
     totals = query_sums(np.where(known, np.abs(values), 0.0), bounds)
     totals = np.where(totals > 0.0, totals, np.inf)

@@ -31,6 +31,9 @@ _CHECKSUM_OPENS, _CHECKSUM_CLOSES = ', "checksum": "sha256:', '"}'
 _CHECKSUM = re.compile(f"{_CHECKSUM_OPENS}([0-9a-f]{{64}}){_CHECKSUM_CLOSES}$".encode())
 _ZEROS = b"0" * 64
 
+# What reading values of unexpected kinds may raise.
+_UNREADABLE = (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
+
 
 def write_model(
     booster: lgb.Booster,
@@ -84,7 +87,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[lgb.Booster, dict[str, Any
     try:
         metadata = json.loads(ours)
         written, newer = _describe(metadata["versions"]), _is_newer(metadata)
-    except (KeyError, TypeError, ValueError):
+    except _UNREADABLE:
         _refuse(path, "its [gbrank: ...] line does not say which version wrote it")
     if newer:
         warnings.warn(
@@ -95,7 +98,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[lgb.Booster, dict[str, Any
     text = (data[: where.start] + data[where.stop :]).decode()
     try:
         return lgb.Booster(model_str=text), decode(metadata)
-    except (lgb.basic.LightGBMError, KeyError, TypeError, ValueError) as error:
+    except (lgb.basic.LightGBMError, *_UNREADABLE) as error:
         raise ValueError(
             f"{os.fspath(path)} was written by {written} and cannot be read by "
             f"{_describe(_versions())}: {error}"

@@ -2,10 +2,15 @@
 
 import json
 import re
+import shlex
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import gbrank
+from gbrank.cli import main
+from gbrank.data import dump_letor, make_ranking
 from gbrank.objectives._table import ROWS, markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,6 +40,20 @@ def test_python_blocks_run_in_order(capsys):
     ranks = [int(rank) for rank in re.search(r"documents: \[(.*)\]", printed)[1].split()]
     assert len(set(ranks)) == 5
     assert min(ranks) >= 1
+
+
+def test_shell_commands_run(tmp_path, monkeypatch, capsys):
+    commands = [line for block in code_blocks("sh") for line in block.splitlines()]
+    commands = [line for line in commands if line.startswith("gbrank ")]
+    assert len(commands) >= 2
+    monkeypatch.chdir(tmp_path)
+    for seed, name in enumerate(("train.txt", "vali.txt", "test.txt")):
+        data = make_ranking(n_queries=40, random_state=seed)
+        dump_letor(data.X, data.y, data.qid, name)
+    for command in commands:
+        assert main(shlex.split(command)[1:]) in (None, 0), command
+    assert (tmp_path / "model.txt").is_file()
+    assert "ndcg@10" in capsys.readouterr().out
 
 
 def test_first_block_is_about_ten_lines():
@@ -101,3 +120,22 @@ def test_numbers_are_those_of_the_results_file():
             cells.append(f"{mean:.4f} ± {error:.4f}")
         row = re.search(rf"^\| {re.escape(name)} *\|(.*)\|$", README, flags=re.MULTILINE)
         assert [cell.strip() for cell in row[1].split("|")][: len(cells)] == cells
+
+
+def test_speed_ratios_are_those_of_the_results_file():
+    kept = json.loads((ROOT / "benchmarks/results/speed.json").read_text())
+    for objective in ("xendcg", "lambdamart"):
+        cells = re.search(rf"^\| gradient step of `{objective}` \|(.*)\|$", README, re.MULTILINE)[1]
+        ratios = {
+            r["threads"]: r["times faster"] for r in kept["native"] if r["objective"] == objective
+        }
+        stated = [float(cell.split()[0]) for cell in cells.split("|")]
+        assert stated == pytest.approx([ratios[1], ratios[2]], abs=0.051)
+        cells = re.search(rf"^\| whole training.*`{objective}` \|(.*)\|$", README, re.MULTILINE)[1]
+        share = next(r["ours / peer"] for r in kept["training"] if r["objective"] == objective)
+        assert float(cells.split("|")[1].split()[0]) == pytest.approx(share, abs=0.0051)
+
+
+def test_notebooks_are_linked():
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        assert f"(notebooks/{path.name})" in README

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gbrank._within_query import centred, z_scores
 from gbrank.gains import compute_discounts, compute_gains, ideal_dcg
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels
+from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_weights
 from gbrank.linear.ridge import fit_ridge
 from gbrank.linear.steps import FeatureSteps, fit_steps
 from gbrank.metrics import ndcg_score
@@ -98,7 +98,7 @@ class LinearRanker(BaseEstimator):
         X = self._validate(X, reset=True)
         layout = QueryLayout.from_either(qid, group, X.shape[0])
         labels = check_labels(y, layout)
-        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        weight = None if sample_weight is None else check_weights(sample_weight, layout)
         self._fit_queries(X, labels, layout, weight)
         return self
 

@@ -50,6 +50,8 @@ def fit_ridge(
     deviation = columns.std(axis=0)
     scale = np.where(deviation > 1e-12, deviation, np.inf)
     weighted = columns / scale
+    if row_weight is not None and row_weight.max(initial=0.0) > 1e100:
+        row_weight = row_weight / row_weight.max()  # the sums below would overflow
     weight = None if row_weight is None else np.sqrt(row_weight)[:, None]
     root = weighted if weight is None else weighted * weight
     right = target if weight is None else target * weight[:, 0]

@@ -74,6 +74,7 @@ def fit_steps(values: FloatArray) -> FeatureSteps | None:
     middle = np.median(known)
     distance = np.quantile(np.abs(known - middle), 0.75) or np.abs(known - middle).max() or 1.0
     away = known - middle
+    distance = max(distance, 1e-300 * np.abs(away).max())  # what is divided by it stays finite
     columns = []
     for transformed in (
         (np.arange(len(known)) + 0.5) / len(known) - 0.5,

@@ -22,6 +22,7 @@ from gbrank.layout import (
     check_labels,
     check_query_weights,
     check_scores,
+    count_rows,
 )
 from gbrank.metrics.conventions import (
     SINGLE_PRECISION,
@@ -242,12 +243,10 @@ def _measure_together(
 
 def layout_of(labels: ArrayLike, qid: Any, group: Any) -> QueryLayout:
     """Return the layout of the rows that ``labels`` has; refuse none at all."""
-    shape = np.shape(labels)
-    if len(shape) != 1:
-        raise ValueError(f"labels must be one-dimensional, got an array of shape {shape}")
-    if shape[0] == 0:
+    n_rows = count_rows(labels, "labels")
+    if n_rows == 0:
         raise ValueError("labels must have at least one row, got none")
-    return QueryLayout.from_either(qid, group, shape[0])
+    return QueryLayout.from_either(qid, group, n_rows)
 
 
 def weighted_mean(values: FloatArray, weights: FloatArray | None, name: str) -> float:
@@ -257,6 +256,9 @@ def weighted_mean(values: FloatArray, weights: FloatArray | None, name: str) -> 
         total = float(np.count_nonzero(kept))
         summed = float(np.sum(values, where=kept))
     else:
+        largest = float(np.max(weights, where=kept, initial=0.0))
+        if largest > 0 and not 1e-200 < largest < 1e200:  # sums would overflow, or lose digits
+            weights = weights / largest
         total = float(np.sum(weights, where=kept))
         summed = float(np.sum(values * weights, where=kept))
     if total > 0:

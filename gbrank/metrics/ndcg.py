@@ -1,4 +1,9 @@
-"""Normalised discounted cumulative gain: DCG@k divided by the best DCG@k of the query."""
+"""Normalised discounted cumulative gain: DCG@k divided by the best DCG@k of the query.
+
+``NDCG@k = sum_{rank <= k} G(label) D(rank) / max over all orders of the same sum``, by default with
+``G(r) = 2^r - 1`` and ``D(rank) = 1 / log2(1 + rank)``.
+Reference: K. Jarvelin and J. Kekalainen, "Cumulated gain-based evaluation of IR techniques", 2002.
+"""
 
 from typing import Any
 

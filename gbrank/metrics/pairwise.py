@@ -1,5 +1,6 @@
 """Pairwise disagreement: the share of pairs of unequal labels that the scores order wrongly.
 
+``PD = #{(i, j): r_i > r_j, s_i < s_j} / #{(i, j): r_i > r_j}``.
 A tied pair counts 1/2. (Printed as sums of ``s_i <= s_j`` for i < j and ``s_i < s_j`` for i > j,
 as in J. Duchi, L. Mackey and M. Jordan, "The asymptotics of ranking algorithms", 2013, equation 10,
 a constant model would score by the order of its rows.) Pairs are counted going down the ranking,

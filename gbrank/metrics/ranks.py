@@ -76,7 +76,7 @@ def cutoffs(sizes: IntArray, k: int | float | None) -> IntArray:
     if k is None:
         return sizes
     if isinstance(k, int):
-        return np.full(len(sizes), k, dtype=np.int64)
+        return np.full(len(sizes), min(k, 2**62), dtype=np.int64)
     ranks: IntArray = np.maximum(1, np.ceil(k * sizes - 1e-9)).astype(np.int64)
     return ranks
 

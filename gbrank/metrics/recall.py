@@ -1,4 +1,9 @@
-"""Recall at a cut-off: the share of a query's relevant documents found among the first k."""
+"""Recall at a cut-off: the share of a query's relevant documents found among the first k.
+
+``recall@k = (relevant documents among the first k) / (relevant documents of the query)``.
+Reference: C. Manning, P. Raghavan and H. Schutze, "Introduction to information retrieval", 2008,
+chapter 8.
+"""
 
 from typing import Any
 

@@ -3,6 +3,9 @@
 Where r of t tied documents are relevant and none before them is, the first of them is at place p of
 the group (p = 0, 1, ...) with probability ``P(none before p) r / (t - p)``, which gives the exact
 expectation over random order in one pass.
+
+``RR = 1 / (rank of the first relevant document)``, 0 if there is none within the cut-off.
+Reference: E. Voorhees, "The TREC-8 question answering track report", 1999.
 """
 
 from typing import Any

@@ -47,6 +47,13 @@ def get_metric(name: str | Metric, **options: Any) -> Metric:
     A name may end in a cut-off: "ndcg@10" looks at the first ten documents, "ndcg@0.2" at the first
     fifth of each list. A metric object is returned as it is.
 
+    Parameters
+    ----------
+    name : one of :func:`list_metrics`, with or without a cut-off; or a metric object.
+    options : keyword arguments of the function of that metric, e.g. ``gain="linear"``.
+
+    Examples
+    --------
     >>> from gbrank.metrics import get_metric
     >>> get_metric("ndcg@1")([0, 1], [0.1, 0.2], group=[2])
     1.0

@@ -5,6 +5,7 @@ equal labels share their mean rank. Scores are ranked strictly, ties broken as `
 ranks then have the variance (m^2 - 1)/12 whatever the order, and rho is linear in them, so that the
 expectation over random order is rho with mean ranks and that variance: a constant model scores 0.
 SciPy's ``spearmanr`` divides by the (smaller) standard deviation of the mean ranks instead.
+Reference: C. Spearman, "The proof and measurement of association between two things", 1904.
 """
 
 from typing import Any

@@ -2,6 +2,7 @@
 
 Over the random order of tied documents it is 1 minus the chance that each rank gets its label: rank
 by rank, the share of documents with the right label among those of the group that are left.
+``loss = 1 - prod_{rank <= k} [label at rank = label of the sorted list at rank]``.
 Reference: F. Xia, T.-Y. Liu and H. Li, "Statistical consistency of top-k ranking", 2009.
 """
 

@@ -87,6 +87,13 @@ def list_objectives(*, observations: bool | None = None) -> list[str]:
 def get_objective(objective: str | Objective, /, **params: Any) -> Objective:
     """Return an objective by name, with ``params`` for its constructor; an instance as it is.
 
+    Parameters
+    ----------
+    objective : a name from :func:`list_objectives`, or an instance.
+    params : keyword arguments of its constructor; with a name only.
+
+    Examples
+    --------
     >>> from gbrank import get_objective
     >>> get_objective("xendcg", gamma=0.5)
     XENDCG(gamma=0.5)
@@ -114,6 +121,17 @@ def register_objective(name: str, cls: type[Objective]) -> type[Objective]:
     """Make an :class:`Objective` subclass known by name, for ``Ranker(objective=name)``.
 
     A name that is taken is refused, unless it is the same class again.
+
+    Parameters
+    ----------
+    name : the name.
+    cls : the class, whose constructor works without arguments.
+
+    Examples
+    --------
+    >>> from gbrank import XENDCG, register_objective
+    >>> register_objective("xendcg", XENDCG).__name__  # known already, and the same class
+    'XENDCG'
     """
     if not (isinstance(cls, type) and issubclass(cls, Objective)):
         raise TypeError(f"only a subclass of gbrank.Objective can be registered, got {cls!r}")
@@ -126,6 +144,12 @@ def register_objective(name: str, cls: type[Objective]) -> type[Objective]:
 def objective_name(objective: Objective) -> str | None:
     """Return the name under which the class of ``objective`` is known; ``None`` if it has none.
 
+    Parameters
+    ----------
+    objective : an instance.
+
+    Examples
+    --------
     >>> from gbrank.objectives import XENDCG, objective_name
     >>> objective_name(XENDCG(gamma=0.5))
     'xendcg'

@@ -32,6 +32,8 @@ Float32Array = NDArray[np.float32]
 _LIGHTGBM_THREAD_NAMES = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
 
 
+_LARGEST = np.finfo(np.float32).max
+
 #: Scratch rows are this much longer than the longest list, so that a kernel may run its loops up to
 #: a multiple of this: such a loop has no scalar remainder, which for short lists is half the time.
 PADDING = 32
@@ -87,7 +89,7 @@ class Training:
         checked = check_labels(labels, self.layout)
         self.weight = None
         if weight is not None:
-            self.weight = check_weights(weight, self.layout).astype(np.float32)
+            self.weight = _as_single(check_weights(weight, self.layout), self.layout)
         self.prepared = objective.prepare(checked, self.layout)
         sizes = self.layout.sizes
         threads, cost = resolve_n_jobs(n_jobs), objective.query_cost(sizes)
@@ -212,8 +214,9 @@ class Objective(BaseEstimator, ABC):
         self.check_params()
         layout = QueryLayout.from_group(group, count_rows(labels, "labels"))
         checked_labels, checked_scores = check_labels(labels, layout), check_scores(scores, layout)
+        self.check_labels(checked_labels, layout)
         losses = np.zeros(layout.n_queries)
-        for query in range(layout.n_queries):
+        for query in np.flatnonzero(layout.sizes).tolist():  # without documents there is no loss
             rows = slice(layout.bounds[query], layout.bounds[query + 1])
             losses[query] = self.query_loss(
                 checked_labels[rows], checked_scores[rows], query=query, iteration=iteration
@@ -264,8 +267,8 @@ class Objective(BaseEstimator, ABC):
 
         share_pieces(work, len(cuts) - 1, training.n_threads)
         if training.weight is not None:
-            grad *= training.weight
-            hess *= training.weight
+            _weigh(grad, training.weight)
+            _weigh(hess, training.weight)
         return grad, hess
 
     # --- the state of trainings under way ------------------------------------------------------
@@ -303,6 +306,27 @@ class Objective(BaseEstimator, ABC):
             }
         )
         return twin
+
+
+def _as_single(weight: FloatArray, layout: QueryLayout) -> Float32Array:
+    """Return weights in single precision, as LightGBM keeps them; refuse those beyond it."""
+    beyond = weight > _LARGEST
+    if beyond.any():
+        row = int(np.argmax(beyond))
+        raise ValueError(
+            f"weights must be at most {_LARGEST:g}, the largest number of single precision, but "
+            f"{layout.describe_row(row)} has {weight[row]:g}"
+        )
+    return weight.astype(np.float32)
+
+
+def _weigh(values: Float32Array, weight: Float32Array) -> None:
+    """Multiply in place; a product beyond single precision becomes its largest number."""
+    with np.errstate(over="ignore"):
+        values *= weight
+        ordinary = np.isfinite(np.dot(values, values))  # one quick pass
+    if not ordinary:
+        np.clip(values, -_LARGEST, _LARGEST, out=values)
 
 
 def _same_objects(before: tuple[Any, ...], now: tuple[Any, ...]) -> bool:

@@ -249,7 +249,7 @@ class LambdaMART(Objective):
         discounts = compute_discounts(longest + PADDING)
         ideal = ideal_dcg(gains, bounds, discounts, self.truncation_level)
         counts = (ideal > 0) & (sizes > 1)
-        shares = gains / np.repeat(np.where(counts, ideal, 1.0), sizes)  # of the ideal DCG
+        shares = gains / np.repeat(np.where(counts, ideal, np.inf), sizes)  # of the ideal DCG
         order = np.arange(layout.n_rows, dtype=np.int64) - np.repeat(bounds[:-1], sizes)
         return shares.astype(np.float32), order, counts, discounts.astype(np.float32)
 

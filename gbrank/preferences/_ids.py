@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gbrank.layout import FloatArray, IntArray, _as_qid, _number_runs, _numbers
+from gbrank.layout import (
+    FloatArray,
+    IntArray,
+    _as_qid,
+    _number_runs,
+    _numbers,
+    _one_dimensional,
+)
 
 #: What an item may be: a row of X, a key that each row has, or a place among the rows of its query.
 ITEM_KINDS = ("row", "key", "position")
@@ -94,8 +101,8 @@ def read_items(values: Any, name: str, kind: str) -> IntArray | Ids:
 
 def read_whole_numbers(values: Any, name: str, *, low: int = 0) -> IntArray:
     """Return whole numbers >= ``low`` as int64; say which entry is none."""
-    array = np.asarray(values)
-    if array.dtype.kind in "iu" and array.ndim == 1:
+    array = _one_dimensional(values, name)
+    if array.dtype.kind in "iu":
         if array.dtype == np.uint64 and len(array) and int(array.max()) >= 2**63:
             raise ValueError(f"{name} must be whole numbers below 2^63, got {array.max()}")
         whole = np.array(array, dtype=np.int64)  # a copy: the caller's array may change
@@ -114,10 +121,10 @@ def read_whole_numbers(values: Any, name: str, *, low: int = 0) -> IntArray:
 
 def read_clicks(values: Any) -> IntArray:
     """Return clicked positions; None, NaN and -1 all mean that nothing was clicked."""
-    array = np.asarray(values)
+    array = _one_dimensional(values, "clicked")
     if array.dtype.kind == "f":
         array = np.where(np.isnan(array), -1.0, array)
-    elif array.dtype.kind == "O" and array.ndim == 1:
+    elif array.dtype.kind == "O":
         array = np.array([-1 if _is_missing(entry) else entry for entry in array.tolist()])
     return read_whole_numbers(array, "clicked", low=-1)
 
@@ -167,6 +174,8 @@ def read_ragged(values: Any, lengths: Any, name: str) -> tuple[Any, IntArray]:
         flat: Any = list(itertools.chain.from_iterable(lists))
         sizes = np.array([len(entry) for entry in lists], dtype=np.int64)
     else:
+        if not hasattr(values, "__len__"):
+            raise TypeError(f"{name} must be a list or an array, got {type(values).__name__}")
         flat, sizes = values, read_whole_numbers(lengths, "lengths")
         if int(sizes.sum()) != len(flat):
             raise ValueError(

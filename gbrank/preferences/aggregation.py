@@ -35,7 +35,18 @@ METHODS: dict[str, Method] = {
 
 
 def get_method(method: str) -> Method:
-    """Return the aggregation of that name; the error for an unknown one lists all."""
+    """Return the aggregation of that name; the error for an unknown one lists all.
+
+    Parameters
+    ----------
+    method : one of the keys of :data:`METHODS`.
+
+    Examples
+    --------
+    >>> from gbrank.preferences import METHODS, get_method
+    >>> get_method("borda") is METHODS["borda"]
+    True
+    """
     check_choice("method", method, tuple(METHODS))
     return METHODS[method]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.layout import IntArray, QueryLayout
+from gbrank.layout import IntArray, QueryLayout, count_rows
 from gbrank.objectives.params import check_choice
 from gbrank.preferences._frames import click_positions, columns, refuse_mixed, split_pairs
 from gbrank.preferences._ids import (
@@ -143,9 +143,10 @@ class PartialOrders(Observations):
     ) -> "PartialOrders":
         """Make orders from the winners and losers of all of them and the pairs of each."""
         check_choice("items", items, ITEM_KINDS)
-        if len(winner) != len(loser):
+        counts = count_rows(winner, "winner"), count_rows(loser, "loser")
+        if counts[0] != counts[1]:
             raise ValueError(
-                f"winner and loser must be of one length, got {len(winner)} and {len(loser)}"
+                f"winner and loser must be of one length, got {counts[0]} and {counts[1]}"
             )
         winner, bounds = read_ragged(winner, lengths, "winner")
         orders = cls.__new__(cls)

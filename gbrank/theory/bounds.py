@@ -147,6 +147,15 @@ def low_noise_bound(
     objective, excess_loss, m, mass : see :func:`excess_risk_bound`.
     alpha : exponent >= 0.
     margin_moment : ``E[margin^-alpha]`` over queries, the margins being :func:`ndcg_margin`.
+
+    Examples
+    --------
+    >>> from gbrank import Squared
+    >>> from gbrank.theory import excess_risk_bound, low_noise_bound
+    >>> round(low_noise_bound(Squared(), 0.0025, 2, alpha=0.0, margin_moment=1.0), 4)
+    0.1182
+    >>> round(excess_risk_bound(Squared(), 0.0025, m=2), 4)  # alpha=0 is no condition
+    0.1182
     """
     check_number("excess_loss", excess_loss, low=0.0)
     check_number("alpha", alpha, low=0.0)

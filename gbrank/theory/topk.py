@@ -239,6 +239,14 @@ def topk_bayes_order(
 ) -> list[Order]:
     """Return the most probable first k places: all of them, if several are equally probable.
 
+    Parameters
+    ----------
+    orders : orders of the documents 0, 1, ..., each from the first place to the last.
+    probabilities : one probability per order.
+    k : number of places that matter.
+
+    Examples
+    --------
     >>> from gbrank.theory import proposition_10, topk_bayes_order
     >>> topk_bayes_order(*proposition_10(), k=1)
     [(0,)]
@@ -256,6 +264,13 @@ def topk_minimizer_order(
 ) -> Order:
     """Return the first k places by the scores that minimise the expected loss of an objective.
 
+    Parameters
+    ----------
+    objective : an objective with a loss, or the name of one.
+    orders, probabilities, k : as in :func:`topk_bayes_order`.
+
+    Examples
+    --------
     >>> from gbrank import ListMLE
     >>> from gbrank.theory import proposition_10, topk_minimizer_order
     >>> topk_minimizer_order(ListMLE(), *proposition_10(), k=1)

@@ -26,6 +26,14 @@ def make_workspace(bound: BoundObservations, most_edges: int | None = None) -> W
     ----------
     bound : the observations.
     most_edges : most edges of the chosen observations of one query; None for those of all.
+
+    Examples
+    --------
+    >>> from gbrank.layout import QueryLayout
+    >>> from gbrank.preferences import Comparisons, make_workspace
+    >>> bound = Comparisons(None, winner=[0, 1], loser=[1, 2]).bind(QueryLayout.from_group([3], 3))
+    >>> len(make_workspace(bound)) > 0
+    True
     """
     n_documents = int(bound.layout.sizes.max(initial=1))
     if most_edges is None:
