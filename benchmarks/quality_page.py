@@ -93,9 +93,10 @@ best.
         rows = []
         for name in _names({data: results}):
             folds = _folds(results, name)
-            above = sum(folds[f].means["ndcg@10"] > floor[f].means["ndcg@10"] for f in folds)
+            common = set(folds) & set(floor)
+            above = sum(folds[f].means["ndcg@10"] > floor[f].means["ndcg@10"] for f in common)
             cells = [_cell(folds, metric) for metric in ("ndcg@10", "ndcg@5", "ndcg@1")]
-            share = "" if name == "floor:single_feature" else f"{above} of {len(folds)}"
+            share = "" if name == "floor:single_feature" else f"{above} of {len(common)}"
             trees = f"{np.mean([result.trees for result in folds.values()]):.0f}"
             rows.append((_mean(folds, "ndcg@10"), [f"`{name}`", *cells, share, trees]))
         heads = ["objective", "NDCG@10", "NDCG@5", "NDCG@1", "folds above the floor", "trees"]

@@ -74,7 +74,8 @@ def page(results: dict[str, Any]) -> str:
     parts = [
         "# How cost grows",
         "Written by `benchmarks/scale.py`. A gradient step is the call that LightGBM makes, on one "
-        "thread unless said otherwise; the shortest of several runs. A whole training is "
+        "thread unless said otherwise, in CPU time (several threads: by the wall clock); the "
+        "shortest of several runs. A whole training is "
         f"`lgb.train` of {base['n_trees']} trees of 64 leaves on {base['n']:,} documents with "
         f"{base['n_features']} random features and {base['n_jobs']} thread, one of these varied, "
         "without the binning of the data, timed once. The exponent is the slope of log time on log "
