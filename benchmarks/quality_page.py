@@ -7,6 +7,7 @@ import numpy as np
 from noise_robustness.store import Store
 from noise_robustness.tables import NAN, RESAMPLES, by_query, mean_with_interval, paired_t
 from noise_robustness.trial import Result, Trial
+from quality_figure import draw_noise
 from scipy import stats
 
 from gbrank.metrics.comparison import holm, sign_flip_test
@@ -35,6 +36,8 @@ def write_page(store: Store, path: Path) -> None:
     lines = "\n".join(f"- {key}: {value}" for key, value in facts.items())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"{_HEAD}\n{''.join(sections)}\n## How it was run\n\n{lines}\n")
+    if found["noise"]:
+        draw_noise(found["noise"], path.with_name("quality_noise.png"))
     with path.with_suffix(".csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("part", "data", *Trial._fields, "trees", "metric", "value"))
@@ -49,7 +52,8 @@ _HEAD = """# Quality
 
 Means over folds on test queries; queries without a relevant document are skipped, ties averaged,
 the rows of each query shuffled. Every model stops when NDCG@5 on the validation queries has not
-improved for 50 trees. `benchmarks/quality.py` wrote this page; `quality.csv` has every fold.
+improved for 50 trees. `benchmarks/quality.py` wrote this page; `quality.csv` has every fold, and
+[defaults.md](defaults.md) shows how the Ranker's defaults were chosen, on validation queries.
 """
 
 
@@ -177,7 +181,7 @@ def _ablation(sets: Results) -> str:
 
 
 def _noise(sets: Results) -> str:
-    text = "\n## Under label noise\n"
+    text = "\n## Under label noise\n\n![NDCG@5 against label noise](quality_noise.png)\n"
     for data, results in sets.items():
         levels = sorted({trial.level for trial in results})
         heads = ["model", *(f"{level:.0%} of labels replaced" for level in levels), "lost"]
