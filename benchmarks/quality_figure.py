@@ -54,6 +54,6 @@ def draw_noise(sets: dict[str, dict[Trial, Result]], path: Path) -> None:
         axes.grid(axis="y", alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
     grid[0, 0].set_ylabel("NDCG@5 on clean test queries\n(mean ± standard error over folds)")
-    grid[0, 0].legend(frameon=False, fontsize=9, loc="lower left")
+    grid[0, -1].legend(frameon=False, fontsize=9, loc="lower left")
     figure.savefig(path, dpi=150)
     pyplot.close(figure)

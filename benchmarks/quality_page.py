@@ -30,7 +30,7 @@ def write_page(store: Store, path: Path) -> None:
     facts: dict[str, str] = {}
     for preset, data, _, provenance in store.runs():
         found[preset.removeprefix("quality-")][data] = store.results(preset, data)
-        facts |= provenance
+        facts |= {**provenance, "command": "python benchmarks/quality.py"}
     makers = {"losses": _losses, "peers": _peers, "ablation": _ablation, "noise": _noise}
     sections = [maker(found[part]) for part, maker in makers.items() if found[part]]
     lines = "\n".join(f"- {key}: {value}" for key, value in facts.items())
