@@ -45,9 +45,12 @@ class Rows:
         return part, rows
 
 
-def one_column(y: Any) -> NDArray[Any]:
-    """Return labels as one-dimensional; a single column is taken as such."""
-    values = np.asarray(y)
+def one_column(y: Any, name: str = "labels") -> NDArray[Any]:
+    """Return values by row as one-dimensional; a single column is taken as such."""
+    try:
+        values = np.asarray(y)
+    except ValueError:  # NumPy's words for nested lists of different lengths
+        raise ValueError(f"{name} must be one-dimensional, got a nested list") from None
     return values.ravel() if values.ndim == 2 and values.shape[1] == 1 else values
 
 
@@ -70,12 +73,12 @@ def check_rows(
         check_labels(one_column(y), layout),
         layout,
         None if weight is None else _row_weights(weight, layout),
-        None if init_score is None else check_scores(one_column(init_score), layout),
+        None if init_score is None else check_scores(one_column(init_score, "init_score"), layout),
     )
 
 
 def _row_weights(weight: ArrayLike, layout: QueryLayout) -> FloatArray:
-    values = np.asarray(weight)
+    values = one_column(weight, "sample_weight")
     if values.shape == (layout.n_queries,) and layout.n_queries != layout.n_rows:
         by_query = check_query_weights(weight, layout)
         checked: FloatArray = layout.unsort(np.repeat(by_query, layout.sizes))

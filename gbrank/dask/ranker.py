@@ -129,7 +129,7 @@ class DaskRanker(DaskModel):
     >>> value > 0.5
     True
     >>> ranker.to_local()
-    Ranker(n_estimators=10)
+    Ranker(n_estimators=10, start='zero')
     """
 
     def __init__(

@@ -13,6 +13,7 @@ are dealt to folds; :math:`\lambda` is the one whose fits to the other folds hav
 from dataclasses import dataclass
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from gbrank.layout import FloatArray, IntArray
 from gbrank.metrics import ndcg_score
@@ -45,7 +46,23 @@ def fit_ridge(
     row_weight: FloatArray | None,
     seed: int,
 ) -> Ridge:
-    """Fit; columns and target are centred within queries, rows in query order."""
+    """Fit; columns and target are centred within queries, rows in query order.
+
+    With one thread of BLAS: with another number of them sums would differ in their last bits, and
+    so would models.
+    """
+    with threadpool_limits(limits=1, user_api="blas"):
+        return _fit(columns, target, labels, sizes, row_weight, seed)
+
+
+def _fit(
+    columns: FloatArray,
+    target: FloatArray,
+    labels: FloatArray,
+    sizes: IntArray,
+    row_weight: FloatArray | None,
+    seed: int,
+) -> Ridge:
     n_queries = len(sizes)
     deviation = columns.std(axis=0)
     scale = np.where(deviation > 1e-12, deviation, np.inf)

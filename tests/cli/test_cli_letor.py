@@ -41,7 +41,7 @@ def test_train_and_evaluate_is_all_that_a_person_needs(gbrank, mq2008, tmp_path)
 
 def test_early_stopping_keeps_the_best_number_of_trees(gbrank, mq2008, tmp_path):
     train, vali = mq2008("train.txt", 1), mq2008("vali.txt", 2)
-    options = ("--metric", "ndcg@5", "map", "--threads", 1)
+    options = ("--metric", "ndcg@5", "map", "--threads", 1, "--start", "zero")
     found = gbrank(
         "train", train, "--valid", vali, "--model", tmp_path / "m", *options, "--json"
     ).json
@@ -70,6 +70,7 @@ def test_options_of_train_reach_lightgbm_and_the_loss(gbrank, letor, small, tmp_
         *("--set", "gamma=0.25", "neumann_order=4", "--trees", 9, "--leaves", 5),
         *("--learning-rate", 0.3, "--seed", 11, "--threads", 1),
         *("--lgb", "max_bin=15", "--lgb", "lambda_l2=2", "min_data_in_leaf=3"),
+        *("--lgb", "bagging_freq=0", "feature_fraction=1.0", "--start", "zero"),
     )
     X, y, qid = small
     params = {

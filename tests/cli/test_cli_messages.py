@@ -84,7 +84,7 @@ MISTAKES = {
     "fly": "invalid choice: 'fly'",
     "train small.txt": "the following arguments are required: --model",
     "train small.txt --model m --objective best": "unknown objective 'best'; known are bregman_log",
-    "train small.txt --model m --set k=10": "xendcg has no parameter 'k'; it has eps, gamma",
+    "train small.txt --model m --set k=10": "xendcg has no parameter 'k'; it has anneal, eps",
     "train small.txt --model m --set gamma": "must be NAME=VALUE, got 'gamma'",
     "train small.txt --model m --set gamma=2": "gamma must be",
     "train small.txt --model m --set gamma=0.1 gamma=0.2": "--set gamma is given twice",

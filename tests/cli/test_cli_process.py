@@ -84,7 +84,7 @@ def test_ctrl_c_keeps_the_trees_grown_so_far(data, tmp_path):
     assert "Traceback" not in said
     assert "these are kept" in said
     assert said.endswith("gbrank train: interrupted\n")
-    trees = Ranker.load_model(model).booster_.num_trees()
+    trees = Ranker.load_model(model).best_iteration_
     assert trees >= 1
     assert f"{trees} of {trees} grown" in out.decode()
 

@@ -25,7 +25,7 @@ ranker = Ranker(sys.argv[1], n_estimators=1_000_000, num_leaves=7, n_jobs=int(sy
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     ranker.fit(data.X, data.y, qid=data.qid, callbacks=[tell])
-print(ranker.booster_.num_trees(), np.isfinite(ranker.predict(data.X)).all())
+print(ranker.best_iteration_, np.isfinite(ranker.predict(data.X)).all())
 print(*[str(warning.message) for warning in caught])
 """
 
