@@ -81,9 +81,8 @@ def main() -> None:
     for n_documents in options.documents:
         results.append(measure(n_documents, options.rounds))
         print(json.dumps(results[-1], indent=1), flush=True)
-    options.out.write_text(
-        json.dumps({"provenance": provenance(), "results": results}, indent=1) + "\n"
-    )
+        whole = {"provenance": provenance(), "results": results}
+        options.out.write_text(json.dumps(whole, indent=1) + "\n")
 
 
 if __name__ == "__main__":
