@@ -25,6 +25,7 @@ from gbrank.layout import (
     check_weights,
     count_rows,
 )
+from gbrank.objectives._reuse import ReusedArrays
 from gbrank.parallel import cut_queries, resolve_n_jobs, share_pieces
 
 Float32Array = NDArray[np.float32]
@@ -54,11 +55,13 @@ class Training:
     n_threads : how many threads work.
     scratch : float64 array (threads, rows, longest list and padding), working space of each thread.
     weight : float32 weight of each row, or ``None``.
+    arrays : gradient and curvature of the last step, for the next one.
     iteration : number of the next step.
     sources : the label, weight and group objects this was made from.
     """
 
     __slots__ = (
+        "arrays",
         "cuts",
         "iteration",
         "layout",
@@ -97,6 +100,7 @@ class Training:
         self.n_threads = min(threads, len(self.cuts) - 1)
         width = int(sizes.max(initial=1)) + PADDING
         self.scratch = np.zeros((max(self.n_threads, 1), objective.scratch_rows, width))
+        self.arrays = ReusedArrays()
         self.iteration = iteration
 
 
@@ -163,7 +167,7 @@ class Objective(BaseEstimator, ABC):
         """Write gradient and curvature of all rows of queries ``first`` to ``last`` (exclusive).
 
         Called on several threads at once, each with its own queries and its own ``scratch``.
-        ``grad`` and ``hess`` come uninitialised.
+        ``grad`` and ``hess`` come uninitialised, or with the numbers of an earlier step.
         """
 
     def query_loss(
@@ -253,9 +257,7 @@ class Objective(BaseEstimator, ABC):
         return gradients
 
     def _advance(self, training: Training, scores: FloatArray) -> tuple[Float32Array, Float32Array]:
-        n_rows = training.layout.n_rows
-        grad = np.empty(n_rows, dtype=np.float32)
-        hess = np.empty(n_rows, dtype=np.float32)
+        grad, hess = training.arrays.take(training.layout.n_rows)
         bounds, prepared = training.layout.bounds, training.prepared
         scratch, iteration = training.scratch, training.iteration
 
@@ -269,6 +271,7 @@ class Objective(BaseEstimator, ABC):
         if training.weight is not None:
             _weigh(grad, training.weight)
             _weigh(hess, training.weight)
+        training.arrays.keep(grad, hess)
         return grad, hess
 
     # --- the state of trainings under way ------------------------------------------------------
