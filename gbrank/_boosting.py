@@ -14,6 +14,7 @@ from gbrank._start import explained, fit_linear, linear_scores, model_scores, st
 from gbrank._tables import numeric_matrix
 from gbrank._training import EvaluationResults, train
 from gbrank.layout import FloatArray
+from gbrank.linear.columns import RELATIVE
 from gbrank.objectives import Objective
 
 
@@ -25,8 +26,9 @@ class Start:
     ----------
     kind : "zero", "linear", "query_linear" or "model".
     trees : text blocks of a pointwise linear start.
-    coefficients : of the z-scores of a query-relative start, one per feature.
+    coefficients : of a query-relative start: of each feature's z-score and rank within the query.
     explained : one number per feature, or None: see ``Ranker.linear_coef_``.
+    training_scores : scores of the training rows, where they are known already.
     scores : function of features and layout, or None for zero.
     """
 
@@ -34,13 +36,14 @@ class Start:
     trees: list[str] = field(default_factory=list)
     coefficients: FloatArray | None = None
     explained: FloatArray | None = None
+    training_scores: FloatArray | None = None
     scores: Callable[..., FloatArray] | None = None
 
-    def added_to(self, rows: Rows) -> Rows:
-        """Return rows whose first scores are those of the start."""
+    def added_to(self, rows: Rows, known: FloatArray | None = None) -> Rows:
+        """Return rows whose first scores are those of the start, or ``known``."""
         if self.scores is None:
             return rows
-        scores = self.scores(rows.X, rows.layout)
+        scores = self.scores(rows.X, rows.layout) if known is None else known
         if rows.init_score is not None:
             scores = scores + rows.init_score
         return replace(rows, init_score=scores)
@@ -52,13 +55,14 @@ def make_start(start: Any, rows: Rows, objective: Objective, seed: int) -> Start
         return Start()
     if not isinstance(start, str):
         return Start("model", scores=lambda X, layout: model_scores(start, X, layout))
-    linear = fit_linear(start, rows, objective, seed)
+    linear, training_scores = fit_linear(start, rows, objective, seed)
     relative = start == "query_linear"
     return Start(
         start,
         trees=[] if relative else start_trees(linear),
-        coefficients=linear.coef_[:, 3].copy() if relative else None,
+        coefficients=linear.coef_[:, RELATIVE:].copy() if relative else None,
         explained=explained(linear),
+        training_scores=training_scores,
         scores=lambda X, layout: linear_scores(linear, numeric_matrix(X), layout),
     )
 
@@ -93,7 +97,7 @@ def boost(
     on top of the start. ``comforts`` goes to :func:`gbrank._training.train`.
     """
     if not isinstance(training, lgb.Dataset):
-        training = make_dataset(start.added_to(training), params)
+        training = make_dataset(start.added_to(training, start.training_scores), params)
     sets = [
         rows
         if isinstance(rows, lgb.Dataset)

@@ -11,9 +11,9 @@ import numpy as np
 
 from gbrank._datasets import Rows
 from gbrank._tables import is_sequence, numeric_matrix
-from gbrank._within_query import z_scores
 from gbrank.layout import FloatArray, QueryLayout, check_scores
-from gbrank.linear.ranker import LinearRanker
+from gbrank.linear.columns import RELATIVE
+from gbrank.linear.ranker import LinearRanker, relative_scores
 from gbrank.linear.step_trees import step_tree
 from gbrank.objectives import Objective
 
@@ -52,35 +52,32 @@ def resolve_start(start: Any, rows: Rows, *, has_labels: bool) -> Any:
     return start
 
 
-def fit_linear(kind: str, rows: Rows, objective: Objective, seed: int) -> LinearRanker:
-    """Return a linear ranker on the scale of the objective."""
+def fit_linear(
+    kind: str, rows: Rows, objective: Objective, seed: int
+) -> tuple[LinearRanker, FloatArray]:
+    """Return a linear ranker on the scale of the objective, and the scores of the rows by it.
+
+    The scores that a query-relative one gives to rows which it was fitted to are those of fits
+    without them: as good as the scores of new rows will be, so that trees correct what is wrong
+    with these. (A pointwise one is part of the trees, and its rows have the scores of the trees.)
+    """
     gain = getattr(objective, "gain", "exp")
     ranker = LinearRanker(relative=kind == "query_linear", gain=gain, random_state=seed)
     X = numeric_matrix(rows.X)
-    ranker._fit_queries(X, rows.labels, rows.layout, rows.weight)
+    drawn, held_out = ranker._fit_queries(X, rows.labels, rows.layout, rows.weight)
     scores = linear_scores(ranker, X, rows.layout)
-    ranker.coef_ *= _best_scale(objective, rows, scores)
-    return ranker
+    if ranker.relative:
+        scores[drawn] = held_out
+    factor = _best_scale(objective, rows, scores)
+    ranker.coef_ *= factor
+    return ranker, factor * scores
 
 
 def linear_scores(ranker: LinearRanker, X: Any, layout: QueryLayout) -> FloatArray:
     """Return the scores of checked features."""
     if ranker.relative:
-        return relative_scores(ranker.coef_[:, 3], X, layout)
+        return relative_scores(ranker.coef_[:, RELATIVE:], X, layout)
     return ranker._pointwise_scores(X)
-
-
-def relative_scores(coefficients: FloatArray, X: Any, layout: QueryLayout) -> FloatArray:
-    """Return the z-scores of numeric features within their query times coefficients."""
-    used = np.flatnonzero(coefficients)
-    values = X[:, used].toarray() if hasattr(X, "toarray") else np.asarray(X[:, used])
-    ordered = layout.sort(values.astype(np.float64))
-    ordered[np.isinf(ordered)] = np.nan
-    bounds = np.concatenate(([0], np.cumsum(layout.sizes[layout.sizes > 0])))
-    scores: FloatArray = layout.unsort(
-        np.nan_to_num(z_scores(ordered, bounds)) @ coefficients[used]
-    )
-    return scores
 
 
 def start_trees(ranker: LinearRanker) -> list[str]:
@@ -96,10 +93,11 @@ def explained(ranker: LinearRanker) -> FloatArray:
     """Return one number per feature: how the score rises with it.
 
     For a pointwise start, from the lowest to the highest values; for a query-relative one, per
-    standard deviation within the query.
+    standard deviation within the query (of ranks: that of evenly spread ones).
     """
     if ranker.relative:
-        return ranker.coef_[:, 3].copy()
+        effect: FloatArray = ranker.coef_[:, RELATIVE:] @ np.array([1.0, 12**-0.5])
+        return effect
     return np.array(
         [
             0.0 if steps is None else float(np.diff(ranker.step_values(feature)[[0, -2]])[0])

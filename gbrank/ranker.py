@@ -19,7 +19,7 @@ from gbrank._ranker_input import (
 )
 from gbrank._ranker_parameters import RankerParameters
 from gbrank._saved_values import SavedByName, refuse_stand_ins
-from gbrank._start import model_scores, relative_scores, resolve_start
+from gbrank._start import model_scores, resolve_start
 from gbrank._tables import (
     as_lightgbm_input,
     batches,
@@ -28,6 +28,7 @@ from gbrank._tables import (
     numeric_matrix,
 )
 from gbrank.layout import FloatArray, IntArray, QueryLayout
+from gbrank.linear.ranker import relative_scores
 from gbrank.metrics import ndcg_score
 from gbrank.objectives import Objective
 from gbrank.parallel import resolve_n_jobs

@@ -29,7 +29,8 @@ def fit_start(
         columns.X, columns.y, columns.queries, columns.weight, column, SAMPLE, seed
     )
     rows = check_rows(drawn.X, drawn.labels, drawn.qid, None, drawn.weight)
-    return fit_linear("linear", rows, objective, seed)
+    linear, _ = fit_linear("linear", rows, objective, seed)
+    return linear
 
 
 def with_start(columns: Columns, column: str | None, linear: LinearRanker) -> Columns:

@@ -8,9 +8,15 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gbrank._within_query import centred, z_scores
 from gbrank.gains import compute_discounts, compute_gains, ideal_dcg
 from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_weights
+from gbrank.linear.columns import (
+    KINDS,
+    RELATIVE,
+    centre_columns,
+    relative_columns,
+    write_columns,
+)
 from gbrank.linear.ridge import fit_ridge
 from gbrank.linear.steps import FeatureSteps, fit_steps
 from gbrank.metrics import ndcg_score
@@ -22,24 +28,26 @@ class LinearRanker(BaseEstimator):
 
     Two kinds. The pointwise one gives every feature a monotone step function of its value (its
     rank among all training rows, and a logarithm), so that a document is scored by itself. The
-    query-relative one takes the feature's z-score within the query instead: stronger where absolute
-    values differ from query to query, but a document can only be scored together with its list.
+    query-relative one takes the feature's z-score and its rank within the query instead: stronger
+    where absolute values differ from query to query, but a document can only be scored together
+    with its list.
 
     Parameters
     ----------
     relative : bool, default=False
-        Whether z-scores within the query are used; :meth:`predict` then needs the queries.
+        Whether features are taken relative to the query; :meth:`predict` then needs the queries.
     gain : str or callable, default="exp"
         Gain of a label, as :func:`gbrank.gains.compute_gains` takes it.
-    max_rows : int, default=100000
+    max_rows : int, default=50000
         Whole queries with about so many rows are drawn to fit on, if there are more.
     random_state : int, default=0
         Seed of the draw, and of the folds that choose the penalty.
 
     Attributes
     ----------
-    coef_ : array of shape (n_features, 4)
-        Coefficients of each feature's rank, logarithm, missing indicator and z-score.
+    coef_ : array of shape (n_features, 5)
+        Coefficients of each feature's rank, logarithm, missing indicator, z-score and rank within
+        the query.
     penalty_ : float
         Ridge penalty, chosen on held-out queries.
     held_out_score_ : float
@@ -67,7 +75,7 @@ class LinearRanker(BaseEstimator):
         relative: bool = False,
         *,
         gain: Any = "exp",
-        max_rows: int = 100_000,
+        max_rows: int = 50_000,
         random_state: int = 0,
     ) -> None:
         self.relative = relative
@@ -114,11 +122,7 @@ class LinearRanker(BaseEstimator):
                 "(the query id of each row) or group= (the number of rows of each query)"
             )
         layout = QueryLayout.from_either(qid, group, X.shape[0])
-        values, bounds = layout.sort(_dense(X)), _filled_bounds(layout)
-        scores: FloatArray = layout.unsort(
-            np.nan_to_num(z_scores(values, bounds)) @ self.coef_[:, 3]
-        )
-        return scores
+        return relative_scores(self.coef_[:, RELATIVE:], X, layout)
 
     def score(
         self, X: Any, y: ArrayLike, *, qid: Any = None, group: ArrayLike | None = None
@@ -149,40 +153,32 @@ class LinearRanker(BaseEstimator):
 
     def _fit_queries(
         self, X: Any, labels: FloatArray, layout: QueryLayout, weight: FloatArray | None
-    ) -> None:
+    ) -> tuple[IntArray, FloatArray]:
+        """Fit to checked input; return the rows drawn, and their scores by fits without them."""
         rows, sizes = self._draw_rows(labels, layout)
         bounds = np.concatenate(([0], np.cumsum(sizes)))
         values, y = _dense(X[rows]), labels[rows]
         self.steps_: list[FeatureSteps | None] = []
-        blocks, places = [], []
-        if self.relative:
-            blocks.append(np.nan_to_num(z_scores(values, bounds)))
-            places += [(feature, 3) for feature in range(values.shape[1])]
-        else:
+        if not self.relative:
             self.steps_ = [fit_steps(column) for column in values.T]
-        for feature, steps in enumerate(self.steps_):
-            if steps is not None:
-                blocks.append(steps.columns[steps.bins(np.ascontiguousarray(values[:, feature]))])
-                places += [(feature, column) for column in range(steps.columns.shape[1])]
-        self.coef_ = np.zeros((values.shape[1], 4))
+        self.coef_ = np.zeros((values.shape[1], len(KINDS)))
         self.penalty_, self.held_out_score_ = np.inf, np.nan
-        if not blocks or len(sizes) == 0:
-            return
+        if len(sizes) == 0:
+            return rows, np.zeros(0)
+        columns, places = write_columns(values, bounds, None if self.relative else self.steps_)
+        del values
+        if len(places) == 0:
+            return rows, np.zeros(len(rows))
         gains = compute_gains(y, self.gain)
         best = ideal_dcg(gains, bounds, compute_discounts(int(sizes.max())))
-        target = gains / np.repeat(best, sizes)
-        columns = centred(np.hstack(blocks), bounds)
-        ridge = fit_ridge(
-            columns,
-            centred(target[:, None], bounds)[:, 0],
-            y,
-            sizes,
-            None if weight is None else weight[rows],
-            self.random_state,
-        )
-        self.coef_[tuple(np.transpose(places))] = ridge.coefficients
+        target = (gains / np.repeat(best, sizes))[None, :]
+        centre_columns(target, bounds)
+        row_weight = None if weight is None else weight[rows]
+        ridge = fit_ridge(columns, target[0], y, sizes, row_weight)
+        self.coef_[places[:, 0], places[:, 1]] = ridge.coefficients
         self.penalty_ = ridge.penalty
         self.held_out_score_ = float(ridge.scores.max())
+        return rows, ridge.held_out
 
     def _draw_rows(self, labels: FloatArray, layout: QueryLayout) -> tuple[IntArray, IntArray]:
         """Return rows, query by query, of queries in which labels differ; and the query sizes."""
@@ -193,11 +189,10 @@ class LinearRanker(BaseEstimator):
             [np.ptp(ordered[a:b]) > 0 for a, b in zip(starts, bounds[filled + 1], strict=True)],
             dtype=bool,
         )
-        chosen = filled[differ]
+        # in random order, so that stretches of them are random folds
+        chosen = np.random.default_rng(self.random_state).permutation(filled[differ])
         if layout.sizes[chosen].sum() > self.max_rows:
-            shuffled = np.random.default_rng(self.random_state).permutation(chosen)
-            enough = np.searchsorted(np.cumsum(layout.sizes[shuffled]), self.max_rows) + 1
-            chosen = np.sort(shuffled[:enough])
+            chosen = chosen[: np.searchsorted(np.cumsum(layout.sizes[chosen]), self.max_rows) + 1]
         sizes = layout.sizes[chosen]
         offsets = np.repeat(bounds[chosen] - (np.cumsum(sizes) - sizes), sizes)
         places = offsets + np.arange(sizes.sum())
@@ -206,18 +201,32 @@ class LinearRanker(BaseEstimator):
     def _pointwise_scores(self, X: Any) -> FloatArray:
         scores = np.zeros(X.shape[0])
         for feature, steps in enumerate(self.steps_):
-            if steps is not None and self.coef_[feature, :3].any():
+            if steps is not None and self.coef_[feature, :RELATIVE].any():
                 column = X[:, [feature]].toarray().ravel() if issparse(X) else X[:, feature]
                 bins = steps.bins(np.ascontiguousarray(column, dtype=np.float64))
                 scores += self.step_values(feature)[bins]
         return scores
 
 
+def relative_scores(coefficients: FloatArray, X: Any, layout: QueryLayout) -> FloatArray:
+    """Return what features relative to their query add up to.
+
+    Parameters
+    ----------
+    coefficients : (n_features, 2), of z-scores and of ranks within the query.
+    X : checked features, dense or sparse.
+    layout : the queries.
+    """
+    used = np.flatnonzero(coefficients.any(axis=1))
+    ordered = layout.sort(_dense(X[:, used]))
+    bounds = np.concatenate(([0], np.cumsum(layout.sizes[layout.sizes > 0])))
+    parts = zip(relative_columns(ordered, bounds), coefficients[used].T, strict=True)
+    scores: FloatArray = layout.unsort(sum(columns @ weights for columns, weights in parts))
+    return scores
+
+
 def _dense(X: Any) -> FloatArray:
-    values: FloatArray = (X.toarray() if issparse(X) else np.asarray(X)).astype(np.float64)
+    """Return a copy in double precision, one column after the other; infinity becomes missing."""
+    values: FloatArray = np.array(X.toarray() if issparse(X) else X, dtype=np.float64, order="F")
     values[np.isinf(values)] = np.nan  # no mean can be taken of them
     return values
-
-
-def _filled_bounds(layout: QueryLayout) -> IntArray:
-    return np.concatenate(([0], np.cumsum(layout.sizes[layout.sizes > 0])))

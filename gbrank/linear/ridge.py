@@ -7,10 +7,11 @@ within their query (a constant per query does not rank), the coefficients minimi
 
 columns being scaled to standard deviation 1. Its minimiser over all functions orders documents by
 :math:`E[u]`, the order that is best for NDCG (Ravikumar, Tewari and Yang 2011, lemma 4). Queries
-are dealt to folds; :math:`\lambda` is the one whose fits to the other folds have the best NDCG@10.
+are cut into folds; :math:`\lambda` is the one whose fits to the other folds have the best NDCG@10.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -31,11 +32,13 @@ class Ridge:
     coefficients : one per column.
     penalty : the chosen penalty, of columns scaled to standard deviation 1.
     scores : mean NDCG@10 on held-out queries for each of ``PENALTIES``.
+    held_out : score of each row by the fit to the other folds, with the chosen penalty.
     """
 
     coefficients: FloatArray
     penalty: float
     scores: FloatArray
+    held_out: FloatArray
 
 
 def fit_ridge(
@@ -44,15 +47,14 @@ def fit_ridge(
     labels: FloatArray,
     sizes: IntArray,
     row_weight: FloatArray | None,
-    seed: int,
 ) -> Ridge:
     """Fit; columns and target are centred within queries, rows in query order.
 
-    With one thread of BLAS: with another number of them sums would differ in their last bits, and
-    so would models.
+    Folds are stretches of queries, which must come in random order. With one thread of BLAS: with
+    another number of them sums would differ in their last bits, and so would models.
     """
     with threadpool_limits(limits=1, user_api="blas"):
-        return _fit(columns, target, labels, sizes, row_weight, seed)
+        return _fit(columns, target, labels, sizes, row_weight)
 
 
 def _fit(
@@ -61,39 +63,44 @@ def _fit(
     labels: FloatArray,
     sizes: IntArray,
     row_weight: FloatArray | None,
-    seed: int,
 ) -> Ridge:
-    n_queries = len(sizes)
-    deviation = columns.std(axis=0)
+    n_folds = min(N_FOLDS, len(sizes))
+    cuts = np.arange(n_folds + 1) * len(sizes) // n_folds
+    bounds = np.concatenate(([0], np.cumsum(sizes)))
+    folds = [slice(bounds[a], bounds[b]) for a, b in pairwise(cuts.tolist())]
+    # Sums of products are scaled instead of the columns, of which there is then no other copy.
+    deviation = np.sqrt(np.einsum("ij,ij->j", columns, columns) / len(columns))
     scale = np.where(deviation > 1e-12, deviation, np.inf)
-    weighted = columns / scale
-    if row_weight is not None and row_weight.max(initial=0.0) > 1e100:
-        row_weight = row_weight / row_weight.max()  # the sums below would overflow
-    weight = None if row_weight is None else np.sqrt(row_weight)[:, None]
-    root = weighted if weight is None else weighted * weight
-    right = target if weight is None else target * weight[:, 0]
-    n_folds = min(N_FOLDS, n_queries)
-    fold = np.random.default_rng(seed).permutation(n_queries) % n_folds
-    fold_of_row = np.repeat(fold, sizes)
+    weight = _square_root(row_weight)
     grams, moments = [], []
-    for number in range(n_folds):
-        rows = fold_of_row == number
-        grams.append(root[rows].T @ root[rows])
-        moments.append(root[rows].T @ right[rows])
+    for rows in folds:
+        root = columns[rows] if weight is None else columns[rows] * weight[rows, None]
+        right = target[rows] if weight is None else target[rows] * weight[rows]
+        grams.append(root.T @ root / np.outer(scale, scale))
+        moments.append(root.T @ right / scale)
     gram, moment = sum(grams), sum(moments)
     scores = np.zeros(len(PENALTIES))
+    held_out = np.zeros((len(columns), len(PENALTIES)))
     if n_folds > 1:
-        for number in range(n_folds):
-            rows = fold_of_row == number
+        for number, rows in enumerate(folds):
             paths = _solve(gram - grams[number], moment - moments[number], PENALTIES)
-            predicted = weighted[rows] @ paths
-            group = sizes[fold == number]
+            held_out[rows] = columns[rows] @ (paths / scale[:, None])
+            group = sizes[cuts[number] : cuts[number + 1]]
             for at in range(len(PENALTIES)):
-                value = ndcg_score(labels[rows], predicted[:, at], group=group, k=10, n_jobs=1)
+                value = ndcg_score(labels[rows], held_out[rows, at], group=group, k=10, n_jobs=1)
                 scores[at] += np.nan_to_num(value) / n_folds
     best = int(np.argmax(scores)) if n_folds > 1 else len(PENALTIES) // 2
     fitted = _solve(gram, moment, PENALTIES[best : best + 1])[:, 0]
-    return Ridge(fitted / scale, float(PENALTIES[best]), scores)
+    return Ridge(fitted / scale, float(PENALTIES[best]), scores, held_out[:, best].copy())
+
+
+def _square_root(weight: FloatArray | None) -> FloatArray | None:
+    if weight is None:
+        return None
+    if weight.max(initial=0.0) > 1e100:
+        weight = weight / weight.max()  # the sums of products would overflow
+    root: FloatArray = np.sqrt(weight)
+    return root
 
 
 def _solve(gram: FloatArray, moment: FloatArray, penalties: FloatArray) -> FloatArray:

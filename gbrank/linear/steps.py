@@ -47,19 +47,19 @@ class FeatureSteps:
 @kernel(EXACT_MATH)
 def _find_bins(edges, values, found):
     """Find the number of edges below each value; values that are missing get one more than all."""
+    # Steps of a fixed number and without branches: what is compared is not to be predicted.
+    n_edges = len(edges)
     for i in range(len(values)):
         value = values[i]
-        if not value <= GREATEST:  # NaN too
-            found[i] = len(edges) + 1
-            continue
-        low, high = 0, len(edges)
-        while low < high:
-            middle = (low + high) // 2
-            if edges[middle] < value:
-                low = middle + 1
-            else:
-                high = middle
-        found[i] = low
+        low, left = 0, n_edges
+        while left > 1:
+            half = left // 2
+            low += half * (edges[low + half - 1] < value)
+            left -= half
+        if left == 1:
+            low += edges[low] < value
+        # NaN too
+        found[i] = low if value <= GREATEST else n_edges + 1
 
 
 def fit_steps(values: FloatArray) -> FeatureSteps | None:

@@ -9,7 +9,9 @@ from sklearn.linear_model import Ridge
 from gbrank._model_text import put_together
 from gbrank._start import start_trees
 from gbrank.data import make_ranking
+from gbrank.layout import QueryLayout
 from gbrank.linear import LinearRanker
+from gbrank.linear.ridge import N_FOLDS
 from gbrank.linear.steps import MAX_EDGES, fit_steps
 from gbrank.metrics import ndcg_score
 
@@ -24,7 +26,8 @@ def z_scored(X, qid):
     for query in np.unique(qid):
         rows = qid == query
         spread = X[rows].std(axis=0)
-        out[rows] = np.where(spread > 0, (X[rows] - X[rows].mean(axis=0)) / spread, 0)
+        spread[spread == 0] = np.inf  # a constant becomes 0
+        out[rows] = (X[rows] - X[rows].mean(axis=0)) / spread
     return out
 
 
@@ -39,18 +42,48 @@ def normalised_gains(y, qid):
     return out
 
 
-def test_relative_is_ridge_on_z_scores(data):
+def ranks_within(X, qid):
+    """Mid-ranks over the number of documents, less 1/2; from the definition."""
+    out = np.zeros(X.shape)
+    for query in np.unique(qid):
+        rows = qid == query
+        lower = (X[rows][None, :, :] < X[rows][:, None, :]).sum(axis=1)
+        equal = (X[rows][None, :, :] == X[rows][:, None, :]).sum(axis=1)
+        out[rows] = (lower + 0.5 * equal) / rows.sum() - 0.5
+    return out
+
+
+def test_relative_is_ridge_on_z_scores_and_ranks_within_the_query(data):
     ranker = LinearRanker(relative=True).fit(data.X, data.y, qid=data.qid)
     keep = np.isin(data.qid, [q for q in np.unique(data.qid) if np.ptp(data.y[data.qid == q]) > 0])
-    Z = z_scored(data.X.astype(float), data.qid)
+    X = data.X.astype(float)
+    Z = np.hstack([z_scored(X, data.qid), ranks_within(X, data.qid)])
     spread = Z[keep].std(axis=0)
     spread[spread == 0] = np.inf  # constant within queries
     known = Ridge(alpha=ranker.penalty_, fit_intercept=False)
     known.fit(Z[keep] / spread, normalised_gains(data.y, data.qid)[keep])
-    np.testing.assert_allclose(ranker.coef_[:, 3], known.coef_ / spread, rtol=1e-8, atol=1e-12)
-    np.testing.assert_allclose(
-        ranker.predict(data.X, qid=data.qid), Z @ ranker.coef_[:, 3], atol=1e-10
-    )
+    found = np.concatenate([ranker.coef_[:, 3], ranker.coef_[:, 4]])
+    np.testing.assert_allclose(found, known.coef_ / spread, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(ranker.predict(data.X, qid=data.qid), Z @ found, atol=1e-10)
+
+
+def test_held_out_scores_are_those_of_fits_to_the_other_folds(data):
+    """Leave a fold out by hand: weights of 0 are as good as absence."""
+    ranker = LinearRanker(relative=True)
+    layout = QueryLayout.from_qid(data.qid)
+    rows, held_out = ranker._fit_queries(data.X, data.y, layout, None)
+    queries = data.qid[rows]
+    order = queries[np.flatnonzero(np.diff(queries, prepend=-1))]
+    fold = order[: len(order) // N_FOLDS]  # the first stretch of the drawn queries
+    X = data.X[rows].astype(float)
+    Z = np.hstack([z_scored(X, queries), ranks_within(X, queries)])
+    spread = Z.std(axis=0)
+    spread[spread == 0] = np.inf
+    others = ~np.isin(queries, fold)
+    known = Ridge(alpha=ranker.penalty_, fit_intercept=False)
+    known.fit((Z / spread)[others], normalised_gains(data.y[rows], queries)[others])
+    expected = known.predict((Z / spread)[~others])
+    np.testing.assert_allclose(held_out[~others], expected, rtol=1e-6, atol=1e-9)
 
 
 def test_penalty_is_the_best_on_held_out_queries(data):
