@@ -11,7 +11,6 @@ import numpy as np
 from gbrank._datasets import Rows, make_dataset, refuse_if_nothing_can_be_split
 from gbrank._model_text import put_together
 from gbrank._start import explained, fit_linear, linear_scores, model_scores, start_trees
-from gbrank._tables import numeric_matrix
 from gbrank._training import EvaluationResults, train
 from gbrank.layout import FloatArray
 from gbrank.linear.columns import RELATIVE
@@ -63,7 +62,7 @@ def make_start(start: Any, rows: Rows, objective: Objective, seed: int) -> Start
         coefficients=linear.coef_[:, RELATIVE:].copy() if relative else None,
         explained=explained(linear),
         training_scores=training_scores,
-        scores=lambda X, layout: linear_scores(linear, numeric_matrix(X), layout),
+        scores=lambda X, layout: linear_scores(linear, X, layout),
     )
 
 

@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 
 from gbrank._datasets import Rows
-from gbrank._tables import is_sequence, numeric_matrix
-from gbrank.layout import FloatArray, QueryLayout, check_scores
+from gbrank._tables import is_sequence, is_table, numeric_matrix, take_rows
+from gbrank.layout import FloatArray, IntArray, QueryLayout, check_scores
 from gbrank.linear.columns import RELATIVE
 from gbrank.linear.ranker import LinearRanker, relative_scores
 from gbrank.linear.step_trees import step_tree
 from gbrank.objectives import Objective
 
-#: Rows above which ``start="auto"`` is "zero": with so many, trees find what a linear ranker finds.
-FEW_ROWS = 200_000
+#: Features above which ``start="auto"`` is "zero": the cost of a linear fit grows with their cube.
 _MOST_FEATURES = 1_000
+#: Rows of a table that are made numbers at a time.
+_CHUNK = 100_000
 _NAMES = ("auto", "zero", "linear", "query_linear")
 
 
@@ -41,7 +42,7 @@ def resolve_start(start: Any, rows: Rows, *, has_labels: bool) -> Any:
     n_features = 0 if is_sequence(rows.X) else rows.X.shape[1]
     fits = has_labels and 0 < n_features <= _MOST_FEATURES
     if start == "auto":
-        return "linear" if fits and rows.layout.n_rows <= FEW_ROWS else "zero"
+        return "linear" if fits else "zero"
     if not fits:
         why = (
             "learns from labels, and there are none"
@@ -63,9 +64,9 @@ def fit_linear(
     """
     gain = getattr(objective, "gain", "exp")
     ranker = LinearRanker(relative=kind == "query_linear", gain=gain, random_state=seed)
-    X = numeric_matrix(rows.X)
-    drawn, held_out = ranker._fit_queries(X, rows.labels, rows.layout, rows.weight)
-    scores = linear_scores(ranker, X, rows.layout)
+    features = _NumericRows(rows.X)
+    drawn, held_out = ranker._fit_queries(features, rows.labels, rows.layout, rows.weight)
+    scores = linear_scores(ranker, rows.X, rows.layout)
     if ranker.relative:
         scores[drawn] = held_out
     factor = _best_scale(objective, rows, scores)
@@ -74,10 +75,24 @@ def fit_linear(
 
 
 def linear_scores(ranker: LinearRanker, X: Any, layout: QueryLayout) -> FloatArray:
-    """Return the scores of checked features."""
+    """Return the scores of features of any kind."""
     if ranker.relative:
-        return relative_scores(ranker.coef_[:, RELATIVE:], X, layout)
-    return ranker._pointwise_scores(X)
+        return relative_scores(ranker.coef_[:, RELATIVE:], numeric_matrix(X), layout)
+    if not is_table(X):
+        return ranker._pointwise_scores(numeric_matrix(X))
+    features, n_rows = _NumericRows(X), layout.n_rows
+    chunks = [np.arange(at, min(at + _CHUNK, n_rows)) for at in range(0, n_rows, _CHUNK)]
+    return np.concatenate([ranker._pointwise_scores(features[rows]) for rows in chunks])
+
+
+class _NumericRows:
+    """Rows of a table as numbers, made so when they are asked for; there is no whole copy."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = X if is_table(X) else numeric_matrix(X)
+
+    def __getitem__(self, rows: IntArray) -> Any:
+        return numeric_matrix(take_rows(self.X, rows)) if is_table(self.X) else self.X[rows]
 
 
 def start_trees(ranker: LinearRanker) -> list[str]:

@@ -53,10 +53,14 @@ def column_names(X: Any) -> list[Any]:
 def take_column(X: Any, name: Any) -> tuple[Any, Any]:
     """Return the values of a column, and the table without it."""
     if _is_arrow(X):
-        return X.column(name).to_numpy(), X.drop_columns([name])
-    if _is_polars(X):
-        return X.get_column(name).to_numpy(), X.drop(name)
-    return X[name], X.drop(columns=name)
+        return _column(X, name), X.drop_columns([name])
+    return _column(X, name), X.drop(name) if _is_polars(X) else X.drop(columns=name)
+
+
+def _column(X: Any, name: Any) -> Any:
+    if _is_arrow(X):
+        return X.column(name).to_numpy()
+    return X.get_column(name).to_numpy() if _is_polars(X) else X[name]
 
 
 def take_rows(X: Any, rows: IntArray) -> Any:
@@ -92,7 +96,7 @@ def numeric_matrix(X: Any) -> Any:
         return np.asarray(X)
     columns = []
     for name in column_names(X):
-        values = take_column(X, name)[0]
+        values = _column(X, name)
         kind = getattr(values, "dtype", None)
         is_number = isinstance(kind, np.dtype) and kind.kind in "biuf"
         if not is_number and hasattr(values, "to_numpy") and _is_nullable_number(kind):

@@ -90,9 +90,9 @@ class Ranker(RankerInput, RankerParameters, RankerFiles):
     start : {"auto", "zero", "linear", "query_linear"}, estimator or callable, default="auto"
         Where boosting starts. "linear": from a :class:`gbrank.linear.LinearRanker`, which becomes
         part of the trees. "query_linear": from one on features relative to their query, stronger
-        where absolute values mean little; :meth:`predict` then needs ``qid``. "auto": "linear" for
-        up to 200,000 rows, else "zero". A fitted estimator, or a function of ``X``: from what it
-        predicts.
+        where absolute values mean little; :meth:`predict` then needs ``qid``. "auto": "linear", if
+        there are labels and up to 1,000 features in memory, else "zero". A fitted estimator, or a
+        function of ``X``: from what it predicts.
     n_models : int, default=1
         Number of boosters, of different seeds, whose mean is the model.
     query_subsample : float, default=1.0

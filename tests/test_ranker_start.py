@@ -154,7 +154,7 @@ def test_data_of_every_kind(data, start):
     np.testing.assert_array_equal(again.predict(frame, qid=data.qid), expected)
 
 
-def test_auto_is_linear_for_few_rows_with_labels(data, monkeypatch):
+def test_auto_is_linear_where_there_are_labels_and_features_in_memory(data, monkeypatch):
     ranker = Ranker.lightgbm_defaults(start="auto", **SMALL).fit(data.X, data.y, qid=data.qid)
     assert ranker.start_kind_ == "linear"
     pairs = bradley_terry(data.y, data.qid, 1000)
@@ -162,9 +162,18 @@ def test_auto_is_linear_for_few_rows_with_labels(data, monkeypatch):
     assert ranker.fit(data.X, qid=data.qid, preferences=pairs).start_kind_ == "zero"
     with pytest.raises(ValueError, match="start='linear' learns from labels, and there are none"):
         ranker.set_params(start="linear").fit(data.X, qid=data.qid, preferences=pairs)
-    monkeypatch.setattr("gbrank._start.FEW_ROWS", 100)
+    monkeypatch.setattr("gbrank._start._MOST_FEATURES", 7)
     ranker = Ranker.lightgbm_defaults(start="auto", **SMALL).fit(data.X, data.y, qid=data.qid)
     assert ranker.start_kind_ == "zero"
+
+
+def test_a_table_is_made_numbers_in_parts(data, monkeypatch):
+    frame = pd.DataFrame(data.X.astype(float)).add_prefix("f")
+    frame["kind"] = pd.Categorical(np.where(data.X[:, 0] > 0, "a", "b"))
+    ranker = Ranker.lightgbm_defaults(start="linear", **SMALL)
+    expected = ranker.fit(frame, data.y, qid=data.qid).predict(frame)
+    monkeypatch.setattr("gbrank._start._CHUNK", 37)
+    np.testing.assert_array_equal(ranker.fit(frame, data.y, qid=data.qid).predict(frame), expected)
 
 
 def test_warm_start_goes_on_from_a_linear_start(data):

@@ -78,7 +78,7 @@ def _fit(
         right = target[rows] if weight is None else target[rows] * weight[rows]
         grams.append(root.T @ root / np.outer(scale, scale))
         moments.append(root.T @ right / scale)
-    gram, moment = sum(grams), sum(moments)
+    gram, moment = np.sum(grams, axis=0), np.sum(moments, axis=0)
     scores = np.zeros(len(PENALTIES))
     held_out = np.zeros((len(columns), len(PENALTIES)))
     if n_folds > 1:
