@@ -21,6 +21,7 @@ from gbrank.layout import (
 
 #: What an item may be: a row of X, a key that each row has, or a place among the rows of its query.
 ITEM_KINDS = ("row", "key", "position")
+_LARGEST_WEIGHT = float(np.finfo(np.float32).max)
 
 
 class Ids:
@@ -147,6 +148,13 @@ def read_weight(weight: Any, count: int) -> FloatArray | None:
         at = int(np.argmax(wrong))
         raise ValueError(
             f"weight must be finite numbers >= 0, but that of observation {at} is {values[at]:g}"
+        )
+    # As for weights of rows; sums of larger ones might overflow.
+    if values.max(initial=0.0) > _LARGEST_WEIGHT:
+        at = int(np.argmax(values))
+        raise ValueError(
+            f"weight must be at most {_LARGEST_WEIGHT:g}, the largest number of single precision, "
+            f"but that of observation {at} is {values[at]:g}"
         )
     return values.copy()
 

@@ -2,8 +2,9 @@
 
     python tests/fuzz/long_run.py --share 1.0
 
-An input is one query (labels, scores, weights) for objectives and metrics, which get many at a
-call, one array of ids for the layout, one file for the reader and for the loader of models. Ends
+An input is one query for objectives, metrics (labels, scores, weights) and preferences (its
+observations and weights), which get many at a call, one array of ids for the layout, one file for
+the reader and for the loader of models. A call that is refused counts as one. Ends
 with a traceback at the first input that gives a wrong answer or another error than one of gbrank.
 """
 
@@ -20,9 +21,10 @@ import numpy as np
 from mutations import LETOR_TOKENS, mutate
 from odd_input import EDGES, ours_or_fine
 
-from gbrank import Ranker, get_objective, list_objectives, metrics
+from gbrank import PreferenceLogistic, Ranker, UStatistic, get_objective, list_objectives, metrics
 from gbrank.data import load_letor, make_ranking
 from gbrank.layout import QueryLayout
+from gbrank.preferences import METHODS, Comparisons, PartialOrders, Selections, aggregate
 
 QUERIES = 1000
 METRICS = ("ndcg_score", "err_score", "average_precision_score", "reciprocal_rank_score")
@@ -81,6 +83,52 @@ def fuzz_metrics(rng, rounds):
                 known = values[~np.isnan(values)]
                 assert (known >= lowest - 1e-12).all(), name
                 assert name == "dcg_score" or (known <= 1 + 1e-12).all(), name
+                done = QUERIES
+            yield done
+
+
+def draw_observations(rng, group):
+    """Return comparisons, orders or clicks of rows of these queries; sometimes of other rows."""
+    size, count = int(group.sum()), int(rng.integers(0, 4 * QUERIES))
+    first = np.repeat(np.cumsum(group) - group, group)
+    length = np.repeat(group, group)
+    one = rng.choice(np.flatnonzero(length > 1), count)
+    step = 1 + rng.integers(0, 60, count) % (length[one] - 1)
+    other = first[one] + (one - first[one] + step) % length[one]  # another row of the same query
+    if rng.random() < 0.1 and count:  # or any row, which mostly refuses the call
+        other[rng.integers(count)] = rng.integers(-1, size + 2)
+    weights = rng.random(count)
+    edges = np.array(EDGES)
+    _sprinkle(weights, edges if rng.random() < 0.1 else edges[edges < 1e38], rng)
+    kind = rng.integers(3)
+    if kind == 0:
+        return Comparisons(None, one, other, weights)
+    if kind == 1:
+        return PartialOrders.from_flat(None, one, other, np.ones(count, dtype=int), weights)
+    shown = np.column_stack([one, other])
+    clicked = rng.integers(-1, 2, count)
+    return Selections(None, shown.ravel(), clicked, np.full(count, 2), weights)
+
+
+def fuzz_preferences(rng, rounds):
+    """Aggregates by every method, and what the objectives that learn from observations make."""
+    for uses in range(len(METHODS) + 2):
+        for iteration in range(rounds):
+            _labels, scores, group, weights = draw_queries(rng)
+            done = 1
+            with ours_or_fine():
+                observed = draw_observations(rng, group)
+                if uses < len(METHODS):
+                    method = tuple(METHODS)[uses]
+                    layout = QueryLayout.from_group(group)
+                    values = [aggregate(observed, method, layout=layout)]
+                else:
+                    objective = (UStatistic, PreferenceLogistic)[uses - len(METHODS)](observed)
+                    zeros = np.zeros(len(scores))
+                    values = objective.grad_hess(zeros, scores, group, weights, iteration=iteration)
+                    assert (values[1] >= 0).all(), (type(objective), "negative curvature")
+                assert all(np.isfinite(each).all() for each in values), uses
+                assert all(each.shape == scores.shape for each in values), uses
                 done = QUERIES
             yield done
 
@@ -145,6 +193,7 @@ def main():
         for what, inputs in {
             "objectives": fuzz_objectives(rng, rounds(60)),
             "metrics": fuzz_metrics(rng, rounds(20)),
+            "preferences": fuzz_preferences(rng, rounds(20)),
             "layout": fuzz_layout(rng, rounds(50_000)),
             "LETOR reader": fuzz_reader(rng, rounds(60_000), folder),
             "model loader": fuzz_models(rng, rounds(40_000), folder),

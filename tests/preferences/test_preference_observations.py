@@ -155,6 +155,7 @@ class TestBadInput:
             ((None, [0], [np.nan]), "loser must be whole numbers >= 0, but entry 0 is nan"),
             ((None, [0], [1], [-2.0]), "finite numbers >= 0, but that of observation 0 is -2"),
             ((None, [0], [1], [np.nan]), "finite numbers >= 0, but that of observation 0 is nan"),
+            ((None, [0, 0], [1, 1], [1, 1e39]), "at most 3.40282e.38.* observation 1 is 1e.39"),
             ((None, [0], [1], [1.0, 1.0]), "weight must have one entry per observation: got 2"),
             (([None], [0], [1]), "qid must not be missing, but that of entry 0 is"),
             ((None, [[0]], [[1]]), "winner must be one-dimensional"),
