@@ -13,6 +13,7 @@ a folder in LETOR's structure, or "synthetic".
 
 import argparse
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from noise_robustness.data import SYNTHETIC, open_source
@@ -50,6 +51,10 @@ def show_presets() -> None:
 def run_preset(options: argparse.Namespace) -> int:
     from noise_robustness.runner import run
 
+    if not options.no_report and find_spec("matplotlib") is None:
+        raise ImportError(
+            'the report needs matplotlib: pip install "gbrank[plot]", or run with --no-report'
+        )
     preset = load_preset(options.preset)
     data = options.data or preset.data
     if not data:
@@ -81,7 +86,8 @@ def run_preset(options: argparse.Namespace) -> int:
 
 
 def show_report(folder: Path, data: str | None = None, preset: str | None = None) -> None:
-    from noise_robustness.report import tables, write_report
+    from noise_robustness.content import tables
+    from noise_robustness.report import write_report
 
     for section in write_report(folder):
         if (data or section.data, preset or section.preset.name) == (
@@ -91,8 +97,9 @@ def show_report(folder: Path, data: str | None = None, preset: str | None = None
             for caption, heads, body in tables(section):
                 print(f"\n{section.preset.title}: {section.data}. {caption}\n")
                 print(aligned([heads, *body]))
-            for name, _ in section.figures:
-                print(f"\nPlot: {(folder / 'figures' / name).resolve()}.png", end="")
+            for drawn in section.figures.values():
+                for name, _ in drawn:
+                    print(f"\nPlot: {(folder / 'figures' / name).resolve()}.png", end="")
             print()
     print(f"Report: {(folder / 'report.html').resolve()}")
 

@@ -19,7 +19,7 @@ from noise_robustness.trial import Result, Trial
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-FIGURE = "demo-synthetic-labels-small.png"
+FIGURE = "demo-synthetic-labels.png"
 
 
 def values_by_level(

@@ -42,7 +42,12 @@ class ObjectiveName:
     @property
     def is_learner(self) -> bool:
         """Whether something is boosted, as opposed to a floor or a ceiling."""
-        return self.family not in ("floor", "ceiling")
+        return is_learner(self.text)
+
+
+def is_learner(text: str) -> bool:
+    """Tell a learner from a floor or a ceiling by name, whatever is installed."""
+    return not text.startswith(("floor:", "ceiling:"))
 
 
 def parse_objective(text: str) -> ObjectiveName:

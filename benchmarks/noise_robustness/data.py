@@ -5,6 +5,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -115,9 +116,14 @@ class ArraySource(Source):
     """Arrays ``X, y, qid, part`` of one file; parts 1 to 5, or 0, 1, 2, are folds."""
 
     def __init__(self, path: Path) -> None:
-        with np.load(path) as arrays:
-            self.X, qid = arrays["X"], arrays["qid"]
-            y, self.part = arrays["y"], arrays["part"]
+        try:
+            with np.load(path) as arrays:
+                self.X, qid = arrays["X"], arrays["qid"]
+                y, self.part = arrays["y"], arrays["part"]
+        except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
+            raise ValueError(
+                f"{path} is not a data set, arrays X, y, qid and part: {error}"
+            ) from error
         self._set(path.stem, y, qid)
 
     def _set(self, name: str, y: np.ndarray, qid: np.ndarray) -> None:

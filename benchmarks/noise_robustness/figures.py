@@ -1,15 +1,21 @@
-"""The plots: a metric against noise, differences from a baseline, a metric against trees."""
+"""The plots: a metric against noise, differences from a baseline, a metric against trees.
 
-from collections.abc import Iterable
+Settings of the trees stand side by side in one plot, and floors in all of them.
+"""
+
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common.objective_names import is_learner
 
 from gbrank.plotting import LearningCurveDisplay, MetricComparisonDisplay
 from noise_robustness.presets import NOISES, Preset
-from noise_robustness.tables import Row
+from noise_robustness.tables import Row, mean_with_interval
 from noise_robustness.trial import Result, Trial
+
+#: Rows of one noise, by setting.
+BySetting = dict[str, list[Row]]
 
 #: Colours that differ for the colour-blind too (Okabe and Ito), then others.
 COLORS = (
@@ -18,6 +24,9 @@ COLORS = (
 )  # fmt: skip
 #: With fewer trials an interval over trials covers the whole picture and says nothing.
 FEWEST_FOR_BANDS = 4
+#: With more learners their bands cover each other: then each learner gets a panel of its own too.
+MOST_IN_ONE = 6
+SETTING_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 GREY = "#666666"
 
 
@@ -77,31 +86,109 @@ def _style(name: str, learners: list[str]) -> dict[str, Any]:
     }
 
 
-def against_noise(rows: list[Row], title: str) -> Any:
-    """Draw the metric against the noise level, a line and a 95% band for each objective."""
+def against_noise(tables: BySetting, title: str) -> Any:
+    """Draw the metric against the noise level, a panel for each setting and a line an objective."""
+    rows = [row for table in tables.values() for row in table]
     names = list(dict.fromkeys(row.objective for row in rows))
-    learners = [n for n in names if not n.startswith(("floor:", "ceiling:"))]
-    figure, axes = pyplot().subplots(figsize=(8.4, 5.0), layout="constrained")
-    ends = []
-    for name in names:
-        mine = sorted((row for row in rows if row.objective == name), key=lambda row: row.level)
-        levels = [row.level for row in mine]
-        means = [row.mean for row in mine]
-        style = _style(name, learners)
-        axes.plot(levels, means, **style, zorder=3 if name in learners else 2)
-        if not name.startswith("ceiling:") and min(row.trials for row in mine) >= FEWEST_FOR_BANDS:
-            axes.fill_between(
-                levels, [row.low for row in mine], [row.high for row in mine],
-                color=style["color"], alpha=0.06, linewidth=0,
-            )  # fmt: skip
-        ends.append((means[-1], name, style["color"], levels[-1]))
-    _limit_to_means(axes, rows)
-    _label_ends(axes, ends)
-    _noise_axis(axes, rows)
-    axes.set_ylabel(f"{shown_metric(rows)} on clean test queries")
-    axes.set_title(title, loc="left")
-    axes.grid(alpha=0.25)
+    learners = [name for name in names if is_learner(name)]
+    figure, grid = pyplot().subplots(
+        1, len(tables), figsize=(8.4 if len(tables) == 1 else 6.2 * len(tables), 5.0),
+        sharey=True, squeeze=False, layout="constrained",
+    )  # fmt: skip
+    with_bands = _has_bands(rows) and len(learners) <= MOST_IN_ONE
+    for axes, (setting, table) in zip(grid.flat, tables.items(), strict=True):
+        ends = []
+        for name in names:
+            mine = _of(table, name)
+            if not mine:
+                continue
+            style = _style(name, learners)
+            _line(axes, mine, style, band=with_bands and not name.startswith("ceiling:"))
+            ends.append((mine[-1].mean, name, style["color"], mine[-1].level))
+        _limit_to_means(axes, rows)
+        _label_ends(axes, ends)
+        _noise_axis(axes, rows)
+        axes.set_title(title if len(tables) == 1 else f"{setting} trees", loc="left")
+        axes.grid(alpha=0.25)
+    grid[0, 0].set_ylabel(f"{shown_metric(rows)} on clean test queries")
+    if len(tables) > 1:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
     return figure
+
+
+def _of(table: list[Row], name: str) -> list[Row]:
+    return sorted((row for row in table if row.objective == name), key=lambda row: row.level)
+
+
+def _has_bands(rows: list[Row]) -> bool:
+    return min(row.test_sets for row in rows) >= FEWEST_FOR_BANDS
+
+
+def _line(axes: Any, mine: list[Row], style: dict[str, Any], *, band: bool) -> None:
+    levels = [row.level for row in mine]
+    axes.plot(levels, [row.mean for row in mine], **style, zorder=3)
+    if band:
+        axes.fill_between(
+            levels, [row.low for row in mine], [row.high for row in mine],
+            color=style["color"], alpha=0.12, linewidth=0,
+        )  # fmt: skip
+
+
+def each_against_noise(tables: BySetting, title: str) -> Any:
+    """Draw a panel for each learner: a line and a band for each setting, and the floors."""
+    rows = [row for table in tables.values() for row in table]
+    names = list(dict.fromkeys(row.objective for row in rows))
+    learners = [name for name in names if is_learner(name)]
+    others = [name for name in names if not is_learner(name)]
+    figure, grid = _panels(len(learners), sharey=True)
+    first = next(iter(tables.values()))
+    for axes, name in zip(grid.flat, learners, strict=False):
+        for other in others:
+            style = _style(other, learners)
+            mine = _of(first, other)
+            axes.plot([r.level for r in mine], [r.mean for r in mine], **style, label=other)
+        for color, (setting, table) in zip(SETTING_COLORS, tables.items(), strict=False):
+            mine = _of(table, name)
+            if mine:
+                style = {"color": color, "linewidth": 1.4, "marker": "o", "markersize": 3,
+                         "label": f"{setting} trees"}  # fmt: skip
+                _line(axes, mine, style, band=_has_bands(rows))
+        axes.set_title(name, fontsize=8, fontweight="normal")
+    _limit_to_means(grid.flat[0], rows)
+    _finish_panels(figure, grid, rows, len(learners), title)
+    figure.supylabel(f"{shown_metric(rows)} on clean test queries", fontsize=9)
+    return figure
+
+
+def _panels(count: int, **options: Any) -> tuple[Any, Any]:
+    columns = min(5 if count > 8 else 4, count)
+    lines = -(-count // columns)
+    size = (max(2.2 * columns + 0.6, 4.5), 1.65 * lines + 1.1)
+    figure, grid = pyplot().subplots(
+        lines, columns, figsize=size, squeeze=False, sharex=True, layout="constrained", **options
+    )
+    return figure, grid
+
+
+def _finish_panels(figure: Any, grid: Any, rows: list[Row], count: int, title: str) -> None:
+    """Set ticks, a legend outside of the panels, and what is common to all of them."""
+    for axes in grid.flat:
+        axes.grid(alpha=0.25)
+        axes.tick_params(labelsize=7)
+    for axes in grid.flat[count:]:
+        axes.set_visible(False)
+    _noise_axis(grid.flat[0], rows)
+    grid.flat[0].set_xlabel("")
+    for column in range(grid.shape[1]):
+        last = [axes for axes in grid[:, column] if axes.get_visible()][-1]
+        last.tick_params(labelbottom=True)
+    lines, texts = grid.flat[0].get_legend_handles_labels()
+    named = dict(zip(texts, lines, strict=True))
+    if len(named) > 1:
+        figure.legend(
+            named.values(), named, loc="outside lower center", ncols=4, frameon=False, fontsize=8
+        )
+    figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
 
 
 def shown_metric(rows: list[Row]) -> str:
@@ -130,6 +217,9 @@ def _label_ends(axes: Any, ends: list[tuple[float, str, str, float]]) -> None:
             if short > 0:
                 places[i] += short / 2
                 places[i - 1] -= short / 2
+    # A crowd at an end of the axis is pushed back into the picture as one.
+    places -= max(places[-1] - (high - gap / 2), 0.0)
+    places += max((low + gap / 2) - places[0], 0.0)
     right = max(end[3] for end in ends)
     left = axes.get_xlim()[0]
     reach = (right - left) or 1.0
@@ -147,56 +237,41 @@ def _noise_axis(axes: Any, rows: list[Row]) -> None:
     axes.set_xlabel(NOISES[noise])
 
 
-def differences(rows: list[Row], title: str) -> Any:
+def differences(tables: BySetting, title: str) -> Any:
     """Draw the difference of each objective from what it is compared with, a panel each."""
-    compared = [row for row in rows if row.against]
+    compared = [row for table in tables.values() for row in table if row.against]
     names = list(dict.fromkeys(row.objective for row in compared))
-    columns = min(4, len(names))
-    lines = -(-len(names) // columns)
-    figure, grid = pyplot().subplots(
-        lines, columns, figsize=(2.2 * columns + 0.6, 1.65 * lines + 0.9), squeeze=False,
-        sharex=True, layout="constrained",
-    )  # fmt: skip
+    figure, grid = _panels(len(names))
+    limits = _common_limits(compared)
     for axes, name in zip(grid.flat, names, strict=False):
-        mine = sorted((row for row in compared if row.objective == name), key=lambda r: r.level)
-        levels = [row.level for row in mine]
-        values = [row.difference for row in mine]
-        color = GREY if name.startswith("floor:") else COLORS[0]
         axes.axhline(0.0, color="black", linewidth=0.7)
-        axes.fill_between(
-            levels, [r.difference_low for r in mine], [r.difference_high for r in mine],
-            color=color, alpha=0.2, linewidth=0,
-        )  # fmt: skip
-        axes.plot(levels, values, color=color, linewidth=1.3)
-        for row in mine:  # a full dot is significant
-            full = row.verdict in ("better", "worse")
-            axes.plot(row.level, row.difference, "o", color=color, markersize=4.5,
-                      markerfacecolor=color if full else "white")  # fmt: skip
-        axes.set_title(name, fontsize=8, fontweight="normal")
-        axes.grid(alpha=0.25)
-        axes.tick_params(labelsize=7)
-        if not name.startswith("floor:"):  # floors may be far away and have a scale of their own
-            axes.set_ylim(*_common_limits(compared))
-    for axes in grid.flat[len(names) :]:
-        axes.set_visible(False)
-    noise = rows[0].noise
-    shown = sorted({row.level for row in compared})
-    texts = [f"{level:g}" if noise == "clicks" else percent(level) for level in shown]
-    grid.flat[0].set_xticks(shown, texts)
-    for column in range(columns):
-        last = [axes for axes in grid[:, column] if axes.get_visible()][-1]
-        last.tick_params(labelbottom=True)
+        for color, (setting, table) in zip(SETTING_COLORS, tables.items(), strict=False):
+            mine = [row for row in _of(table, name) if row.against]
+            levels = [row.level for row in mine]
+            axes.fill_between(
+                levels, [r.difference_low for r in mine], [r.difference_high for r in mine],
+                color=color, alpha=0.18, linewidth=0,
+            )  # fmt: skip
+            axes.plot(levels, [row.difference for row in mine], color=color, linewidth=1.3,
+                      label=f"{setting} trees")  # fmt: skip
+            for row in mine:  # a full dot is significant
+                full = row.verdict in ("better", "worse")
+                axes.plot(row.level, row.difference, "o", color=color, markersize=4.5,
+                          markerfacecolor=color if full else "white")  # fmt: skip
+        own = not is_learner(name)  # floors may be far away
+        axes.set_title(f"{name} (own scale)" if own else name, fontsize=8, fontweight="normal")
+        if not own:
+            axes.set_ylim(*limits)
+    _finish_panels(figure, grid, compared, len(names), title)
     against = sorted({row.against for row in compared})
     what = against[0] if len(against) == 1 else "its counterpart"
-    figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
-    figure.supxlabel(NOISES[noise], fontsize=9)
-    figure.supylabel(f"{shown_metric(rows)} minus that of {what}", fontsize=9)
+    figure.supylabel(f"{shown_metric(compared)} minus that of {what}", fontsize=9)
     return figure
 
 
 def _common_limits(compared: list[Row]) -> tuple[float, float]:
     """Return limits that hold the intervals of all learners, and zero."""
-    learners = [row for row in compared if not row.objective.startswith("floor:")]
+    learners = [row for row in compared if is_learner(row.objective)] or compared
     ends = [(row.difference_low, row.difference_high, row.difference, 0.0) for row in learners]
     low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
     room = 0.08 * max(high - low, 1e-4)
@@ -220,53 +295,142 @@ def at_one_level(rows: list[Row], title: str) -> Any:
     return figure
 
 
-def against_trees(results: dict[Trial, Result], objectives: Iterable[str], title: str) -> Any:
-    """Draw validation NDCG@5 after each tree, the mean over trials."""
-    curves = {}
-    for name in objectives:
-        kept = [r.curve for t, r in results.items() if t.objective == name and r.curve]
-        if kept:
-            shortest = min(map(len, kept))
-            curves[name] = np.mean([curve[:shortest] for curve in kept], axis=0)
-    if not curves:
-        return None
-    figure, axes = pyplot().subplots(figsize=(7.2, 4.2), layout="constrained")
-    display = LearningCurveDisplay(curves, metric="validation NDCG@5, mean over trials")
-    display.plot(axes)
-    for line, color in zip(display.lines_, COLORS, strict=False):
-        line.set_color(color)
-    axes.legend(frameon=False)
-    axes.set_title(title, loc="left")
+def against_cutoffs(rows: list[Row], title: str) -> Any:
+    """Draw NDCG@k against k: a panel for each objective that others are compared with."""
+    cut = {name: int(name.removeprefix("ndcg@")) for name in cutoffs(rows)}
+    shown = [row for row in rows if row.metric in cut]
+    groups: dict[str, list[str]] = {}
+    for row in shown:
+        if row.against:
+            groups.setdefault(row.against, [row.against])
+            if row.objective not in groups[row.against]:
+                groups[row.against].append(row.objective)
+    groups = groups or {"": list(dict.fromkeys(row.objective for row in shown))}
+    figure, grid = pyplot().subplots(
+        1, len(groups), figsize=(max(3.9 * len(groups), 6.0), 3.9), sharey=True, squeeze=False,
+        layout="constrained",
+    )  # fmt: skip
+    for axes, names in zip(grid.flat, groups.values(), strict=True):
+        for color, name in zip(("black", *COLORS), names, strict=False):
+            mine = sorted((r for r in shown if r.objective == name), key=lambda r: cut[r.metric])
+            axes.plot([cut[r.metric] for r in mine], [r.mean for r in mine], "o-", color=color,
+                      markersize=3, linewidth=1.3, label=name)  # fmt: skip
+        axes.set_xticks(sorted(cut.values()))
+        axes.set_xlabel("k")
+        axes.grid(alpha=0.25)
+        axes.legend(frameon=False, fontsize=8)
+    grid[0, 0].set_ylabel(f"NDCG@k, mean over {rows[0].trials} trials")
+    figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+    return figure
+
+
+def cutoffs(rows: list[Row]) -> list[str]:
+    """Return which metrics are NDCG at a cut-off."""
+    return sorted({row.metric for row in rows if row.metric.startswith("ndcg@")})
+
+
+def curves_of(
+    results: dict[Trial, Result], noise: str, setting: str, level: float
+) -> dict[str, np.ndarray]:
+    """Return validation NDCG@5 of each trial (lines) after each tree, for each objective.
+
+    Curves of a level are cut to the shortest: early stopping ends them at different lengths.
+    """
+    kept: dict[str, dict[int, tuple[float, ...]]] = {}
+    for t, result in results.items():
+        if (t.noise, t.setting, t.level) == (noise, setting, level) and result.curve:
+            kept.setdefault(t.objective, {})[t.trial] = result.curve
+    if not kept:
+        return {}
+    common = sorted(set.intersection(*(set(found) for found in kept.values())))
+    if not common:
+        return {}
+    shortest = min(len(found[t]) for found in kept.values() for t in common)
+    return {name: np.array([found[t][:shortest] for t in common]) for name, found in kept.items()}
+
+
+def against_trees(curves: dict[str, np.ndarray], baseline: str, title: str) -> Any:
+    """Draw the mean curve of each objective, and its distance from the baseline's."""
+    panels = 2 if baseline in curves and len(curves) > 1 else 1
+    figure, grid = pyplot().subplots(
+        1, panels, figsize=(6.0 * panels, 4.2), squeeze=False, layout="constrained"
+    )
+    for color, (name, lines) in zip(COLORS, curves.items(), strict=False):
+        trees = np.arange(1, lines.shape[1] + 1)
+        shown = [(grid[0, 0], lines)]
+        if panels == 2 and name != baseline:
+            shown.append((grid[0, 1], lines - curves[baseline]))
+        for axes, values in shown:
+            LearningCurveDisplay({name: values.mean(axis=0)}, metric="").plot(axes, color=color)
+            if len(values) >= FEWEST_FOR_BANDS:
+                ends = np.array([mean_with_interval(column)[1:] for column in values.T])
+                axes.fill_between(trees, *ends.T, color=color, alpha=0.12, linewidth=0)
+    trials = len(next(iter(curves.values())))
+    over = "one trial" if trials == 1 else f"mean over {trials} trials"
+    grid[0, 0].set_ylabel(f"validation NDCG@5, {over}")
+    if panels == 2:
+        grid[0, 1].axhline(0.0, color="black", linewidth=0.7)
+        grid[0, 1].set_ylabel(f"minus that of {baseline}")
+    for axes in grid.flat:
+        axes.set_xlabel("trees")
+        axes.grid(alpha=0.25)
+        axes.legend(frameon=False)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
     return figure
 
 
 def draw_all(
     preset: Preset, data: str, rows: list[Row], results: dict[Trial, Result], folder: Path
-) -> list[tuple[str, str]]:
-    """Draw what the trials allow; return names of files and captions."""
-    drawn = []
+) -> dict[str, list[tuple[str, str]]]:
+    """Draw what the trials allow; return names of files and captions, by kind of noise."""
     primary = [row for row in rows if row.metric == preset.metrics[0]]
-    for noise, setting in dict.fromkeys((row.noise, row.setting) for row in primary):
-        table = [row for row in primary if (row.noise, row.setting) == (noise, setting)]
-        name = f"{preset.name}-{data}-{noise}-{setting}"
+    drawn: dict[str, list[tuple[str, str]]] = {}
+    for noise in dict.fromkeys(row.noise for row in primary):
+        tables: BySetting = {}
+        for row in primary:
+            if row.noise == noise:
+                tables.setdefault(row.setting, []).append(row)
+        name = f"{preset.name}-{data}-{noise}"
         title = f"{data}: {NOISES[noise]}" if noise != "none" else data
-        title += f" ({setting} trees)" if preset.model == "trees" else " (linear)"
-        if len({row.level for row in table}) > 1:
-            figure = against_noise(table, title)
-            drawn.append((save(figure, folder, name), f"{title}. Bands: 95% over trials."))
-            if any(row.against for row in table):
-                figure = differences(table, title)
-                caption = (
-                    f"{title}: differences. Bands: 95% over queries; a full dot is significant."
-                )
-                drawn.append((save(figure, folder, f"{name}-difference"), caption))
+        if len(tables) == 1:
+            kind = "trees" if preset.model == "trees" else "model"
+            title += f" ({next(iter(tables))} {kind})"
+        made = drawn.setdefault(noise, [])
+        if len({row.level for table in tables.values() for row in table}) > 1:
+            made += _draw_levels(tables, folder, name, title)
         else:
-            figure = at_one_level(table, title)
-            drawn.append((save(figure, folder, name), f"{title}. Bars: 95% over trials."))
-    if preset.curves:
-        for noise in dict.fromkeys(trial.noise for trial in results):
-            figure = against_trees(results, preset.objectives, f"{data}: metric against trees")
-            if figure is not None:
-                file = save(figure, folder, f"{preset.name}-{data}-{noise}-trees")
-                drawn.append((file, f"{data}: validation NDCG@5 against the number of trees."))
+            for setting, table in tables.items():
+                figure = at_one_level(table, title)
+                file = save(figure, folder, f"{name}-{setting}")
+                made.append((file, f"{title}. Bars: 95% over trials."))
+                whole = [row for row in rows if (row.noise, row.setting) == (noise, setting)]
+                if len(cutoffs(whole)) > 4:
+                    figure = against_cutoffs(whole, f"{data}: NDCG at cut-offs")
+                    file = save(figure, folder, f"{name}-{setting}-cutoffs")
+                    made.append((file, f"{data}: NDCG@k, each panel an original and its versions."))
+        for setting, table in tables.items():
+            for level in sorted({row.level for row in table}):
+                curves = curves_of(results, noise, setting, level)
+                if curves:
+                    place = "" if noise == "none" else f", {level_text(noise, level)}"
+                    figure = against_trees(curves, preset.baseline, f"{data}: {setting}{place}")
+                    file = save(figure, folder, f"{name}-{setting}-{level:g}-trees")
+                    made.append((file, f"{data}{place}: validation NDCG@5 after each tree."))
+    return drawn
+
+
+def _draw_levels(tables: BySetting, folder: Path, name: str, title: str) -> list[tuple[str, str]]:
+    rows = [row for table in tables.values() for row in table]
+    learners = {row.objective for row in rows if is_learner(row.objective)}
+    apart = len(learners) > MOST_IN_ONE or len(tables) > 1
+    bands = " Bands: 95% over trials." if _has_bands(rows) else ""
+    caption = f"{title}.{'' if len(learners) > MOST_IN_ONE else bands}"
+    drawn = [(save(against_noise(tables, title), folder, name), caption)]
+    if apart:
+        figure = each_against_noise(tables, f"{title}, learner by learner")
+        drawn.append((save(figure, folder, f"{name}-each"), f"{title}, learner by learner.{bands}"))
+    if any(row.against for row in rows):
+        figure = differences(tables, f"{title}, differences")
+        caption = f"{title}: differences. Bands: 95% over queries; a full dot is significant."
+        drawn.append((save(figure, folder, f"{name}-difference"), caption))
     return drawn

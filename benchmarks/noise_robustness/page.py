@@ -9,7 +9,7 @@ PAGE = """<!doctype html>
 <link rel="icon" href="data:,">
 <style>
 body {{ font: 16px/1.5 system-ui, sans-serif; color: #1d2430; margin: 0 auto; padding: 2rem 1rem;
-       max-width: 62rem; }}
+       max-width: 78rem; }}
 h1 {{ font-size: 1.9rem; margin-bottom: .3rem; }}
 h2 {{ font-size: 1.35rem; margin-top: 3rem; border-top: 2px solid #d7dde6; padding-top: 1rem; }}
 h3 {{ font-size: 1.05rem; margin-top: 2rem; }}
@@ -26,13 +26,20 @@ thead th {{ border-bottom: 2px solid #b9c2ce; }}
 tbody tr:hover {{ background: #f4f7fa; }}
 pre {{ background: #f4f7fa; padding: .8rem; white-space: pre-wrap; font-size: .85rem; }}
 li {{ margin: .3rem 0; }}
+p, ul, pre {{ max-width: 62rem; }}
+nav ul {{ columns: 2; }}
+td.up {{ background: #e3f4e6; }}
+td.down {{ background: #fbe7e3; }}
+td:first-child, th:first-child {{ position: sticky; left: 0; background: #fff; }}
+details {{ margin: .8rem 0; }}
+summary {{ cursor: pointer; font-size: .85rem; color: #56606e; }}
+@media print {{ details > * {{ display: block; }} }}
 </style>
 </head>
 <body>
 <h1>Losses under noise</h1>
 <p>Which loss should one use when labels are noisy, lists are padded, or labels are clicks?</p>
-<ul>{contents}</ul>
-<p>{method}</p>
+<nav><ul>{contents}</ul></nav>
 {body}
 </body>
 </html>

@@ -20,6 +20,11 @@ NOISES = {
     "clicks": "click probability of grade 0",
 }
 MODELS = ("trees", "linear")
+#: What a paper's own test is made over; without correction for the number of tests.
+TESTS = {
+    "queries": "random permutation test over queries",
+    "trials": "paired t-test over trials",
+}
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ class Preset:
     synthetic: dict[str, Any] = field(default_factory=dict)
     curves: bool = False
     alpha: float = 0.05
+    test_of_paper: str = ""
     data: str = ""
 
     def with_choices(
@@ -63,8 +69,11 @@ class Preset:
         """Return the preset with what the command line asks for; refuse what cannot be run."""
         noises = self.noises
         if levels is not None:
+            if all(noise.kind == "none" for noise in noises):
+                raise ValueError(f"preset {self.name} has no noise, so --levels means nothing")
+            chosen_levels = tuple(dict.fromkeys(levels))
             noises = tuple(
-                noise if noise.kind == "none" else replace(noise, levels=tuple(levels))
+                noise if noise.kind == "none" else replace(noise, levels=chosen_levels)
                 for noise in noises
             )
         chosen = replace(
@@ -75,6 +84,28 @@ class Preset:
         )
         _check(chosen)
         return chosen
+
+    def joined_with(self, earlier: "Preset") -> "Preset":
+        """Return what an earlier run and this one ask for together, of the same definition."""
+        mine, theirs = self.objectives, earlier.objectives
+        longer = mine if len(mine) >= len(theirs) else theirs  # in the order of the fuller list
+        before = {noise.kind: noise for noise in earlier.noises}
+        noises = tuple(
+            replace(
+                noise,
+                levels=tuple(sorted({*noise.levels, *before[noise.kind].levels})),
+                settings=tuple(dict.fromkeys([*noise.settings, *before[noise.kind].settings])),
+            )
+            if noise.kind in before
+            else noise
+            for noise in self.noises
+        )
+        return replace(
+            self,
+            objectives=tuple(dict.fromkeys([*longer, *mine, *theirs])),
+            noises=noises,
+            trials=max(self.trials, earlier.trials),
+        )
 
     def comparisons(self) -> list[tuple[str, str]]:
         """Return which objective is compared with which: the pairs named, or all with one."""
@@ -159,6 +190,7 @@ def _read(name: str, given: dict[str, Any]) -> Preset:
         synthetic=given.get("synthetic", {}),
         curves=given.get("curves", False),
         alpha=given.get("alpha", 0.05),
+        test_of_paper=given.get("test_of_paper", ""),
         data=given.get("data", ""),
     )
     known = {*Preset.__dataclass_fields__, "noise"} - {"name", "noises"}
@@ -174,6 +206,10 @@ def _check(preset: Preset) -> None:
         raise ValueError(
             f"{where}: model must be one of {MODELS} and split one of {SPLITS}, "
             f"got {preset.model!r} and {preset.split!r}"
+        )
+    if preset.test_of_paper and preset.test_of_paper not in TESTS:
+        raise ValueError(
+            f"{where}: test_of_paper must be one of {list(TESTS)}, got {preset.test_of_paper!r}"
         )
     if not isinstance(preset.trials, int) or preset.trials < 1:
         raise ValueError(f"trials must be a whole number >= 1, got {preset.trials!r}")

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from noise_robustness.presets import Preset
+from noise_robustness.presets import Preset, restore_preset
 from noise_robustness.trial import Result, Trial
 
 FILE = "trials.sqlite"
@@ -73,7 +73,7 @@ class Store:
     ) -> dict[str, str]:
         """Note what is run; refuse to mix it with trials of another definition or other data.
 
-        Returns the provenance of the first run.
+        What several commands ask for of one preset is joined. Returns the provenance of the first.
         """
         mine = f"{preset.fingerprint()}:{fingerprint[:16]}"
         with self._clear_errors():
@@ -81,8 +81,9 @@ class Store:
                 "insert or ignore into runs values (?, ?, ?, ?, ?)",
                 (preset.name, data, mine, json.dumps(asdict(preset)), json.dumps(provenance)),
             )
-            found, first = self._base.execute(
-                "select fingerprint, provenance from runs where preset = ? and data = ?",
+            found, earlier, first = self._base.execute(
+                "select fingerprint, definition, provenance from runs "
+                "where preset = ? and data = ?",
                 (preset.name, data),
             ).fetchone()
         if found != mine:
@@ -91,6 +92,13 @@ class Store:
                 f"{self.path.parent} holds trials of {preset.name} on {data} from before {what} "
                 "changed: choose another --out, or delete that folder"
             )
+        joined = json.dumps(asdict(preset.joined_with(restore_preset(json.loads(earlier)))))
+        if joined != earlier:
+            with self._clear_errors():
+                self._base.execute(
+                    "update runs set definition = ? where preset = ? and data = ?",
+                    (joined, preset.name, data),
+                )
         kept: dict[str, str] = json.loads(first)
         return kept
 

@@ -3,19 +3,22 @@
 Two tests are made of every comparison. Over queries: the difference of each test query, averaged
 over the trials that tested it, in the random permutation test of ``gbrank.metrics.compare``; it
 asks whether other queries would show the same. Over trials: the paired t-test of the papers; as
-trials share queries, it asks only whether more trials on these queries would show the same.
+random splits share queries, it asks only whether more trials on these queries would show the same.
+Trials that test the same queries, a fold run again with other noise, are no units of their own and
+are averaged before anything is computed over trials.
 """
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from common.objective_names import parse_objective
+from common.objective_names import is_learner
 from scipy import stats
 
-from gbrank.metrics.comparison import bootstrap_intervals, holm, sign_flip_test
+from gbrank.metrics.comparison import holm, sign_flip_test
 from noise_robustness.presets import Preset
 from noise_robustness.trial import Result, Trial
 
@@ -35,6 +38,7 @@ class Row:
     objective: str
     metric: str
     trials: int
+    test_sets: int
     mean: float
     low: float
     high: float
@@ -52,12 +56,70 @@ class Row:
     verdict: str = ""
 
 
-def make_rows(preset: Preset, data: str, results: dict[Trial, Result]) -> list[Row]:
-    """Return a row for each setting, noise, level, metric and objective that has trials."""
-    cells: dict[tuple[str, str, float], dict[str, dict[int, Result]]] = {}
+@dataclass
+class SettingRow:
+    """One objective under two settings of the trees: a line of ``settings.csv``."""
+
+    preset: str
+    data: str
+    noise: str
+    level: float
+    objective: str
+    metric: str
+    setting: str
+    against: str
+    trials: int
+    difference: float
+    difference_low: float
+    difference_high: float
+    p_queries: float
+    p_queries_holm: float = NAN
+    verdict: str = ""
+
+
+Cells = dict[tuple[str, str, float], dict[str, dict[int, Result]]]
+
+
+def make_cells(results: dict[Trial, Result]) -> Cells:
+    """Return the trials of each noise, setting and level, by objective and number."""
+    cells: Cells = {}
     for trial, result in results.items():
         cell = cells.setdefault((trial.noise, trial.setting, trial.level), {})
         cell.setdefault(trial.objective, {})[trial.trial] = result
+    return cells
+
+
+def make_setting_rows(preset: Preset, data: str, results: dict[Trial, Result]) -> list[SettingRow]:
+    """Compare each noise's first setting with its others, objective by objective: the trees alone.
+
+    The comparisons of a noise and a pair of settings are one family for Holm's correction.
+    """
+    cells = make_cells(results)
+    metric = preset.metrics[0]
+    rows: list[SettingRow] = []
+    for noise in preset.noises:
+        first = noise.settings[0]
+        for other in noise.settings[1:]:
+            family = []
+            for level in sorted(at for kind, s, at in cells if (kind, s) == (noise.kind, first)):
+                mine = cells[noise.kind, first, level]
+                theirs = cells.get((noise.kind, other, level), {})
+                for name in _in_order(preset, set(mine) & set(theirs)):
+                    found = paired(mine[name], theirs[name], metric, 0)
+                    if is_learner(name) and found is not None:
+                        row = SettingRow(
+                            preset.name, data, noise.kind, level, name, metric, first, other,
+                            found.trials, found.difference, found.low, found.high, found.p_queries,
+                        )  # fmt: skip
+                        family.append(row)
+            _correct(family, "p_queries", preset.alpha)
+            rows += family
+    return rows
+
+
+def make_rows(preset: Preset, data: str, results: dict[Trial, Result]) -> list[Row]:
+    """Return a row for each setting, noise, level, metric and objective that has trials."""
+    cells = make_cells(results)
     _share_floors(preset, cells)
     rows: list[Row] = []
     for noise, setting in _tables_of(preset, cells):
@@ -75,12 +137,12 @@ def make_rows(preset: Preset, data: str, results: dict[Trial, Result]) -> list[R
     return rows
 
 
-def _share_floors(preset: Preset, cells: dict[tuple[str, str, float], dict]) -> None:
+def _share_floors(preset: Preset, cells: Cells) -> None:
     """Floors do not depend on trees: they stand in the tables of all settings of a noise."""
     for noise in preset.noises:
         for level in {level for kind, _, level in cells if kind == noise.kind}:
             first = cells.get((noise.kind, noise.settings[0], level), {})
-            fixed = {k: v for k, v in first.items() if not parse_objective(k).is_learner}
+            fixed = {k: v for k, v in first.items() if not is_learner(k)}
             for setting in noise.settings[1:]:
                 if (noise.kind, setting, level) in cells:
                     cells[noise.kind, setting, level].update(fixed)
@@ -108,7 +170,8 @@ def _row(
     name = preset.metrics[metric]
     ordered = [trials[number] for number in sorted(trials)]
     values = np.array([result.means[name] for result in ordered])
-    mean, low, high = mean_with_interval(values)
+    units = by_test_set(ordered, values)
+    mean, low, high = mean_with_interval(units)
     return Row(
         preset=preset.name,
         data=data,
@@ -118,6 +181,7 @@ def _row(
         objective=objective,
         metric=name,
         trials=len(values),
+        test_sets=len(units),
         mean=mean,
         low=low,
         high=high,
@@ -136,43 +200,105 @@ def mean_with_interval(values: np.ndarray, confidence: float = 0.95) -> tuple[fl
     return mean, float(mean - reach), float(mean + reach)
 
 
-def _compare(preset: Preset, table: list[Row], cells: dict, metric: int) -> None:
+@dataclass
+class Difference:
+    """One objective minus another, or one setting minus another, over the trials both have."""
+
+    trials: int
+    difference: float
+    low: float
+    high: float
+    p_queries: float
+    p_trials: float
+
+
+def paired(
+    mine: dict[int, Result], theirs: dict[int, Result], metric: str, at: int
+) -> Difference | None:
+    """Compare trial by trial and query by query; ``at`` is the metric's place in the values."""
+    common = sorted(set(mine) & set(theirs))
+    if not common:
+        return None
+    per_trial = by_test_set(
+        [mine[t] for t in common],
+        np.array([mine[t].means[metric] - theirs[t].means[metric] for t in common]),
+    )
+    weighted, influence = by_query(
+        [(mine[t].queries, mine[t].values[at] - theirs[t].values[at]) for t in common]
+    )
+    found = Difference(len(common), float(per_trial.mean()), NAN, NAN, NAN, paired_t(per_trial))
+    if len(influence) > 1:
+        found.low, found.high = bootstrap_interval(influence)
+        found.p_queries = sign_flip_test(weighted, RESAMPLES, 0)
+    return found
+
+
+def bootstrap_interval(influence: np.ndarray, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the percentile interval of the mean, as ``gbrank.metrics.compare`` has it.
+
+    A report has thousands of them, so the samples are drawn once for each number of queries.
+    """
+    means = _sample_weights(len(influence)) @ influence.astype(np.float32) / len(influence)
+    low, high = np.quantile(means.astype(np.float64), [0.5 - confidence / 2, 0.5 + confidence / 2])
+    return float(low), float(high)
+
+
+@lru_cache(maxsize=2)
+def _sample_weights(n: int) -> np.ndarray:
+    """Return how often each of n queries is drawn in each of the bootstrap samples."""
+    drawn = np.random.default_rng(0).integers(0, n, (RESAMPLES, n))
+    weights = np.zeros((RESAMPLES, n), dtype=np.float32)
+    for line, picks in zip(weights, drawn, strict=True):
+        line += np.bincount(picks, minlength=n)
+    return weights
+
+
+def by_test_set(results: list[Result], values: np.ndarray) -> np.ndarray:
+    """Average the values of trials that tested the same queries: repeats are no new evidence."""
+    keys = [np.sort(result.queries).tobytes() for result in results]
+    return np.array(
+        [
+            np.mean([value for value, mine in zip(values, keys, strict=True) if mine == key])
+            for key in dict.fromkeys(keys)
+        ]
+    )
+
+
+def _compare(preset: Preset, table: list[Row], cells: Cells, metric: int) -> None:
     """Fill in the comparisons of one table; all of them are one family for Holm's correction."""
     compared: list[Row] = []
-    influences: list[np.ndarray] = []
+    opponents = dict(reversed(preset.comparisons()))
     for row in table:
         cell = cells[row.noise, row.setting, row.level]
-        other = next((b for a, b in preset.comparisons() if a == row.objective), None)
+        other = opponents.get(row.objective)
         if other is None or other not in cell:
             continue
-        mine, theirs = cell[row.objective], cell[other]
-        common = sorted(set(mine) & set(theirs))
-        if not common:
+        found = paired(cell[row.objective], cell[other], row.metric, metric)
+        if found is None:
             continue
         row.against = other
-        per_trial = np.array(
-            [
-                mine[t].means[row.metric] - theirs[t].means[row.metric] for t in common
-            ]
-        )  # fmt: skip
-        row.difference = float(per_trial.mean())
-        row.p_trials = paired_t(per_trial)
-        weighted, influence = by_query(
-            [(mine[t].queries, mine[t].values[metric] - theirs[t].values[metric]) for t in common]
-        )
-        if len(influence) > 1:
-            low_high = bootstrap_intervals(influence[None, :], 0.95, RESAMPLES, 0)[0]
-            row.difference_low, row.difference_high = low_high
-            row.p_queries = sign_flip_test(weighted, RESAMPLES, 0)
+        row.difference = found.difference
+        row.difference_low, row.difference_high = found.low, found.high
+        row.p_queries, row.p_trials = found.p_queries, found.p_trials
         compared.append(row)
-        influences.append(influence)
-    for name in ("p_queries", "p_trials"):
-        tested = [row for row in compared if not np.isnan(getattr(row, name))]
-        for row, p in zip(tested, holm([getattr(row, name) for row in tested]), strict=True):
-            setattr(row, f"{name}_holm", p)
-    for row in compared:
-        significant = row.p_queries_holm < preset.alpha
-        row.verdict = ("better" if row.difference > 0 else "worse") if significant else "same"
+    _correct(compared, "p_trials", preset.alpha)
+    _correct(compared, "p_queries", preset.alpha)
+
+
+def _correct(rows: Sequence[Row | SettingRow], name: str, alpha: float) -> None:
+    """Correct the p-values of one family by Holm's method; those over queries give the verdict."""
+    tested = [row for row in rows if not np.isnan(getattr(row, name))]
+    for row, p in zip(tested, holm([getattr(row, name) for row in tested]), strict=True):
+        setattr(row, f"{name}_holm", p)
+    for row in rows:
+        row.verdict = verdict_of(row.difference, row.p_queries_holm, alpha)
+
+
+def verdict_of(difference: float, p: float, alpha: float) -> str:
+    """Return "better", "worse", or "same" where the test cannot tell."""
+    if not p < alpha:
+        return "same"
+    return "better" if difference > 0 else "worse"
 
 
 def paired_t(differences: np.ndarray) -> float:
@@ -206,10 +332,10 @@ def by_query(
     return weighted, middle + relative * (differences - middle)
 
 
-def write_csv(rows: list[Row], path: Path) -> None:
+def write_csv(rows: Sequence[Row | SettingRow], path: Path, kind: type = Row) -> None:
     """Write all rows, with every digit."""
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Row)], lineterminator="\n")
+        writer = csv.DictWriter(file, [field.name for field in fields(kind)], lineterminator="\n")
         writer.writeheader()
         for row in rows:
             writer.writerow({k: "" if v != v else v for k, v in asdict(row).items()})

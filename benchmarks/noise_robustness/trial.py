@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from common.floors import best_single_feature, ridge_scores, single_feature_scores
-from common.objective_names import ObjectiveName, parse_objective
+from common.objective_names import ObjectiveName, is_learner, parse_objective
 from common.peers import Fit, fit_trees
 
 from gbrank.metrics import evaluate
@@ -58,7 +58,7 @@ def all_trials(preset: Preset) -> list[Trial]:
         for setting in noise.settings
         for objective in preset.objectives
         # floors do not depend on trees: they are trained once, under the first setting
-        if setting == noise.settings[0] or parse_objective(objective).is_learner
+        if setting == noise.settings[0] or is_learner(objective)
     ]
 
 

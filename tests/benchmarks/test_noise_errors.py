@@ -6,10 +6,14 @@ import sqlite3
 import subprocess
 import sys
 
+import noise
+import numpy as np
 import pytest
 from common.objective_names import parse_objective
 from noise import __file__ as noise_file
 from noise import main
+from noise_robustness.presets import load_preset
+from noise_robustness.trial import all_trials
 
 
 def said(capsys, *arguments):
@@ -52,6 +56,10 @@ def said(capsys, *arguments):
             ],
             "trains linear models, which lightgbm:lambdarank cannot",
         ),
+        (
+            ["run", "bruch2021-table1", "--data", "synthetic", "--levels", "0.5", "--out", "x"],
+            "preset bruch2021-table1 has no noise, so --levels means nothing",
+        ),
         (["report", "/no/such/folder"], "holds no trials"),
     ],
 )
@@ -73,6 +81,28 @@ def test_missing_data(capsys, monkeypatch, tmp_path):
     assert not (tmp_path / "x").exists()
 
 
+def test_data_that_is_none(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("GBRANK_DATA", str(tmp_path))
+    run = ("run", "results", "--out", tmp_path / "x", "--data")
+    (tmp_path / "empty.npz").touch()
+    (tmp_path / "text.npz").write_text("no archive")
+    np.savez(tmp_path / "half.npz", X=np.eye(2))
+    for name in ("empty", "text", "half"):
+        message = said(capsys, *run, name)
+        assert f"{name}.npz is not a data set, arrays X, y, qid and part" in message
+    assert not (tmp_path / "x").exists()
+
+
+def test_report_that_could_not_be_drawn_is_said_before_the_trials(capsys, monkeypatch, tmp_path):
+    find = noise.find_spec
+    monkeypatch.setattr(
+        noise, "find_spec", lambda name: None if name == "matplotlib" else find(name)
+    )
+    message = said(capsys, "run", "demo", "--out", tmp_path / "x")
+    assert 'pip install "gbrank[plot]", or run with --no-report' in message
+    assert not (tmp_path / "x").exists()
+
+
 def test_best_order_needs_synthetic_data(capsys, real_data, tmp_path):
     real_data("MQ2008")
     run = ("run", "demo", "--out", tmp_path / "x", "--data", "MQ2008")
@@ -90,6 +120,8 @@ def test_peer_that_is_not_installed(capsys, monkeypatch, tmp_path):
         parse_objective("catboost:YetiRank")
     message = said(capsys, "run", "demo", "--objectives", "catboost:YetiRank", "--out", tmp_path)
     assert 'pip install "gbrank[peers]"' in message
+    # a report of trials that others ran needs no peer
+    assert len(all_trials(load_preset("results"))) == 5 * 230
 
 
 def test_folder_that_cannot_be_written(capsys, tiny, tmp_path):
@@ -161,6 +193,7 @@ def test_a_preset_with_a_misprint_is_refused(capsys, tiny, tmp_path):
         ('kind = "labels"', 'kind = "label"', "noise must be one of"),
         ('"smaller"]', '"smallest"]', "there are no settings 'smallest'"),
         ("[synthetic]", "[synthetic", "is not a preset"),
+        ("trials = 4", 'trials = 4\ntest_of_paper = "t"', "test_of_paper must be one of"),
     ):
         changed.write_text(tiny.read_text().replace(old, new, 1))
         assert message in said(capsys, "run", changed, "--out", tmp_path / "x")

@@ -37,7 +37,7 @@ def check_same_tables(folder, finished):
 
 
 def without_command(text):
-    return "\n".join(line for line in text.splitlines() if not line.startswith("command "))
+    return "\n".join(line for line in text.splitlines() if not line.startswith("Run with. "))
 
 
 def wait_for_trials(process, folder, more_than, seconds=300):
@@ -118,9 +118,13 @@ def test_more_trials_later_keep_the_first_ones(noise, tiny, finished, tmp_path):
     choices = ("--jobs", 1, "--out", tmp_path)
     assert noise("run", tiny, "--trials", 1, "--objectives", "floor:ridge", *choices)[0] == 0
     assert count(tmp_path) == 2
+    assert "2 of 2 trials are finished: 1 of 1 for each" in (tmp_path / "report.md").read_text()
     code, _, err = noise("run", tiny, *choices)
     assert code == 0, err
     assert "2 are finished" in err
+    # what is wanted is now what the second command asked for, in the order of the preset
+    mine, theirs = ((place / "report.md").read_text() for place in (tmp_path, finished))
+    assert without_command(mine) == without_command(theirs)
     mine, theirs = ((place / "trials.csv").read_text() for place in (tmp_path, finished))
     assert mine == theirs
 
@@ -131,7 +135,7 @@ def test_run_ends_with_the_table_a_plot_and_the_report(finished):
     lines = printed.strip().splitlines()
     assert lines[-1] == f"Report: {finished / 'report.html'}"
     plots = [line.removeprefix("Plot: ") for line in lines if line.startswith("Plot: ")]
-    assert len(plots) == 4  # two settings, levels and differences
+    assert len(plots) == 3  # all in one, learner by learner, differences
     for plot in plots:
         assert Path(plot).read_bytes().startswith(b"\x89PNG")
         assert Path(plot).with_suffix(".svg").read_text().startswith("<?xml")

@@ -1,13 +1,25 @@
 """Statistics of the report against SciPy and plain arithmetic."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from noise_robustness.content import Section, paper_table
+from noise_robustness.figures import curves_of
 from noise_robustness.presets import Noise, Preset
-from noise_robustness.tables import by_query, make_rows, mean_with_interval, paired_t
+from noise_robustness.tables import (
+    bootstrap_interval,
+    by_query,
+    make_rows,
+    make_setting_rows,
+    mean_with_interval,
+    paired_t,
+)
 from noise_robustness.trial import Result, Trial
 from scipy import stats
 
 from gbrank.metrics import compare
+from gbrank.metrics.comparison import bootstrap_intervals
 
 
 def preset(**changes):
@@ -125,3 +137,75 @@ def test_named_pairs_are_compared():
     pairs = (("xendcg", "kl"), ("listnet", "kl"), ("cosine", "kl"))
     assert preset(pairs=pairs).comparisons() == [("xendcg", "kl"), ("listnet", "kl")]
     assert preset(baseline="nothing").comparisons() == []
+
+
+def test_repeated_folds_are_no_new_evidence():
+    """Four runs of two folds have the interval and the t-test of two numbers, not of eight."""
+    rng = np.random.default_rng(0)
+    found, means = {}, {"xendcg": [], "listnet": []}
+    for number in range(8):
+        queries = np.arange(20) + 100 * (number % 2)
+        for objective in means:
+            values = rng.random(20).astype(np.float32)
+            found[Trial("a", "labels", 0.0, objective, number)] = result(values, queries)
+            means[objective].append(float(values.mean(dtype=float)))
+    rows = {row.objective: row for row in make_rows(preset(), "x", found)}
+    folds = {name: np.reshape(values, (4, 2)).mean(axis=0) for name, values in means.items()}
+    row = rows["xendcg"]
+    assert (row.trials, row.test_sets) == (8, 2)
+    assert (row.mean, row.low, row.high) == pytest.approx(mean_with_interval(folds["xendcg"]))
+    assert row.p_trials == pytest.approx(stats.ttest_rel(*folds.values()).pvalue)
+    # and a query is one unit of the test over queries, however often it was tested
+    weighted, _ = by_query([(np.arange(20), np.ones(20))] * 4)
+    assert len(weighted) == 20
+
+
+def test_interval_of_a_difference_is_that_of_gbrank_metrics():
+    influence = np.random.default_rng(4).normal(0.1, 1.0, 150)
+    low, high = bootstrap_interval(influence)
+    expected = bootstrap_intervals(influence[None, :], 0.95, 9_999, 1)[0]
+    np.testing.assert_allclose((low, high), expected, atol=0.01)
+
+
+def test_two_settings_of_one_objective(trials):
+    rows = make_setting_rows(preset(), "x", trials)
+    assert len(rows) == 2 * 3  # levels, learners; floors have no trees
+    for row in rows:
+        mine, theirs = (
+            [trials[Trial(s, "labels", row.level, row.objective, t)] for t in range(4)]
+            for s in ("a", "b")
+        )
+        expected = np.mean([r.means["ndcg@10"] for r in mine]) - np.mean(
+            [r.means["ndcg@10"] for r in theirs]
+        )
+        assert row.difference == pytest.approx(expected)
+        assert row.difference_low < row.difference < row.difference_high
+        assert (row.setting, row.against, row.verdict) == ("a", "b", "same")
+        assert row.p_queries_holm >= row.p_queries
+
+
+def test_the_papers_own_test_is_not_corrected(trials):
+    for over in ("queries", "trials"):
+        chosen = preset(test_of_paper=over, alpha=0.5)
+        section = Section(chosen, "x", make_rows(chosen, "x", trials), [], {}, {}, trials)
+        said, (_, heads, body) = paper_table(section)
+        rows = [row for row in section.rows if row.against and row.metric == "ndcg@10"]
+        kept = [row for row in rows if getattr(row, f"p_{over}") < 0.5]
+        better = sum(row.difference > 0 for row in kept)
+        assert f"of {len(rows)} comparisons {better} are better" in said
+        assert f"{len(kept) - better} worse" in said
+        assert "each comparison by itself" in said
+        assert (len(heads), len(body)) == (1 + 2 * 2, 3)
+
+
+def test_curves_are_those_of_one_level_and_setting():
+    found = {}
+    for number in range(2):
+        for level in (0.0, 0.5):
+            for name, first in (("xendcg", 0.1), ("kl", 0.2)):
+                curve = (first + level + number, 0.5, 0.6)[: 3 - number]
+                kept = replace(result([0.1], [1]), curve=curve)
+                found[Trial("a", "labels", level, name, number)] = kept
+    curves = curves_of(found, "labels", "a", 0.5)
+    np.testing.assert_allclose(curves["kl"], [[0.7, 0.5], [1.7, 0.5]])  # cut to the shortest
+    assert curves_of(found, "labels", "b", 0.5) == {}

@@ -218,3 +218,15 @@ def test_bad_input_is_named(model, change, message):
 def test_bad_examination_is_named(examination, message):
     with pytest.raises(ValueError, match=message):
         position_based_clicks([0, 1], ["a", "a"], CHANCES, examination=examination)
+
+
+def test_position_based_clicks_on_shuffled_lists():
+    """Each document stands at each rank equally often, so examination averages over ranks."""
+    examination = np.array([1.0, 0.5, 0.2, 0.1])
+    shown = position_based_clicks(
+        LABELS, np.zeros(4), CHANCES, N, examination=examination, keep_unclicked=True
+    )
+    for row, label in enumerate(LABELS):
+        chance = examination.mean() * CHANCES[label]
+        counts = np.bincount(shown.clicks[shown.rows == row], minlength=2)
+        assert stats.chisquare(counts, N * np.array([1 - chance, chance])).pvalue > 1e-3
