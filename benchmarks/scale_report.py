@@ -78,8 +78,8 @@ def page(results: dict[str, Any]) -> str:
         "shortest of several runs. A whole training is "
         f"`lgb.train` of {base['n_trees']} trees of 64 leaves on {base['n']:,} documents with "
         f"{base['n_features']} random features and {base['n_jobs']} thread, one of these varied, "
-        "without the binning of the data, the shorter of two. The exponent is the slope of log time "
-        "on log size, by least squares, ± its standard error; sizes below 30,000 documents, where "
+        "without the binning of the data, the shorter of two. The exponent is the slope of log "
+        "time on log size, by least squares, ± its standard error; sizes below 30,000, where "
         "the fixed cost of a call shows, are left out of it.",
         "The plain pass is no loss but a loop over arrays, used again at each call, that reads 24 "
         "bytes a document and writes 8, as `squared` does, and computes next to nothing. Where a "

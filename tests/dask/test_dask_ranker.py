@@ -9,6 +9,7 @@ from sklearn.base import clone
 from gbrank import Ranker
 from gbrank.data import make_ranking
 from gbrank.layout import QueryLayout
+from gbrank.metrics import ndcg_score
 from gbrank.objectives import Objective
 
 pd = pytest.importorskip("pandas")
@@ -21,6 +22,7 @@ TREES = {"n_estimators": 5, "num_leaves": 7, "lgb_params": {"force_col_wise": Tr
 
 
 SEEN = {}
+SLOW_TO_JUDGE = ("lambdamart", "listmle", "squared")
 
 
 class Spy(Objective):
@@ -57,7 +59,7 @@ def whole(data, n_chunks=3):
     return X, da.from_array(data.y, chunks=(rows,)), da.from_array(data.qid, chunks=(rows,))
 
 
-@pytest.mark.parametrize("objective", ["squared", "xendcg"])
+@pytest.mark.parametrize("objective", ["squared", "xendcg", "lambdamart", "listmle"])
 def test_one_worker_gives_the_local_model(objective, data, one_worker):
     X, y, qid = whole(data)
     local = Ranker(objective, start="zero", n_jobs=1, **TREES).fit(data.X, data.y, qid=data.qid)
@@ -223,27 +225,39 @@ def test_bad_input_is_said_before_training(data, one_worker, cut):
         fit(frame, cut(2, [1, 0])[0], qid="q")
 
 
-REAL = ["xendcg", *(pytest.param(n, marks=pytest.mark.slow) for n in ("lambdamart", "listmle"))]
-
-
-@pytest.mark.parametrize("objective", [*REAL, pytest.param("squared", marks=pytest.mark.slow)])
-def test_three_workers_are_as_good_as_one_machine(objective, real_data, client, cut):
-    """On average: workers get other partitions, and so make other bins, at each fit."""
-    data = real_data("MQ2007_partial")
+def both_halves(data, fit, seed):
+    """Return NDCG@10 over all queries, each predicted by the model of the other half."""
     X, y, qid = data["X"].astype(np.float64), data["y"], data["qid"]
-    in_train = np.isin(qid, np.unique(qid)[::2])
-    train, test = np.flatnonzero(in_train), np.flatnonzero(~in_train)
-    settings = {"n_estimators": 60, "num_leaves": 15, "learning_rate": 0.05}
-    local = Ranker(objective, start="zero", n_jobs=1, **settings).fit(
-        X[train], y[train], qid=qid[train]
+    first = np.isin(qid, np.unique(qid)[::2])
+    scores = np.empty(len(y))
+    for rows in (first, ~first):
+        scores[~rows] = fit(X[rows], y[rows], qid[rows], seed).predict(X[~rows])
+    return ndcg_score(y, scores, qid=qid, k=10)
+
+
+REAL = [("xendcg", 3), *(pytest.param(n, 5, marks=pytest.mark.slow) for n in SLOW_TO_JUDGE)]
+
+
+@pytest.mark.parametrize(("objective", "n_seeds"), REAL)
+def test_three_workers_are_as_good_as_one_machine(objective, n_seeds, real_data, client, cut):
+    """On average over seeds: chance alone moves one fit, here or there, by .002 (sd).
+
+    benchmarks/results/dask_quality.md has the differences of eight seeds: .0013 (sd) for xendcg,
+    up to .0027 for the others. What is allowed is four to six standard errors of the mean.
+    """
+    data = real_data("MQ2007_partial")
+    settings = {"n_estimators": 60, "num_leaves": 15, "learning_rate": 0.05, "start": "zero"}
+
+    def on_dask(X, y, qid, seed):
+        X, y, qid = cut(3000, X, y, qid)
+        return DaskRanker(objective, random_state=seed, **settings).fit(X, y, qid=qid).to_local()
+
+    def here(X, y, qid, seed):
+        ranker = Ranker(objective, random_state=seed, n_jobs=1, **settings)
+        return ranker.fit(X, y, qid=qid)
+
+    found, expected = (
+        np.mean([both_halves(data, fit, seed) for seed in range(n_seeds)])
+        for fit in (on_dask, here)
     )
-    parts = cut(3000, X[train], y[train], qid[train])
-    judged = cut(3000, X[test], y[test], qid[test])
-    found = [
-        DaskRanker(objective, **settings)
-        .fit(parts[0], parts[1], qid=parts[2])
-        .score(judged[0], judged[1], qid=judged[2])
-        for _ in range(3)
-    ]
-    expected = local.score(X[test], y[test], qid=qid[test])
-    assert np.mean(found) == pytest.approx(expected, abs=0.005)
+    assert found == pytest.approx(expected, abs=0.005)
