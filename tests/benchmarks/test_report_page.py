@@ -97,7 +97,7 @@ def test_text_says_what_was_run_and_how_to_rerun_it(page):
         "trials finished",
         "python benchmarks/noise.py run tiny --data synthetic",
         "--trials 4",
-        "mean, 95% interval over 4 trials",
+        "minus that of lightgbm:lambdarank), 95% interval over 4 trials",
         "What is significant, and what is not",
         "num_leaves 4",
         "lightgbm 4.",
