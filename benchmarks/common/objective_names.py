@@ -4,7 +4,8 @@
 ``xgboost:rank:ndcg``, ``catboost:YetiRank``, ``floor:ridge``. What stands in brackets are options
 of that objective. ``ranker:default`` is ``gbrank.Ranker()`` as it comes, and
 ``ranker:listnet(start='linear')`` one with that objective and these parameters: it keeps its own
-trees, whatever the settings of the others.
+trees, whatever the settings of the others. ``query_features='zscore'`` is no parameter of it: its
+trees then see, besides each feature, what ``QueryScaler`` makes of it.
 """
 
 import ast
@@ -21,6 +22,8 @@ CATBOOST = ("YetiRank", "QueryRMSE", "PairLogit", "QuerySoftMax")
 #: What is no loss but belongs in every plot, and the best order where the data are made up.
 FLOORS = ("single_feature", "ridge")
 CEILINGS = ("bayes",)
+#: The option of a ``ranker:`` that adds features relative to their query.
+QUERY_FEATURES = "query_features"
 FAMILIES = {
     "lightgbm": LIGHTGBM,
     "xgboost": XGBOOST,
@@ -72,10 +75,15 @@ def parse_objective(text: str) -> ObjectiveName:
             if family == "gbrank":
                 get_objective(name, **dict(options)).check_params()
             else:
-                Ranker(**dict(options))._lightgbm_params()
+                Ranker(**ranker_options(options))._lightgbm_params()
         except (TypeError, ValueError) as error:
             raise ValueError(f"objective {text!r}: {error}") from error
     return ObjectiveName(text.strip(), family, name, options)
+
+
+def ranker_options(options: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
+    """Return the parameters of the Ranker among the options of a ``ranker:``."""
+    return {name: value for name, value in options if name != QUERY_FEATURES}
 
 
 def _options(brackets: str, text: str) -> tuple[tuple[str, Any], ...]:

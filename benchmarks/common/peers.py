@@ -13,10 +13,11 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 
-from common.objective_names import ObjectiveName
+from common.objective_names import QUERY_FEATURES, ObjectiveName, ranker_options
 from common.real_data import Part
 from gbrank import Ranker, get_objective
 from gbrank.metrics import feval, ndcg_score
+from gbrank.preprocessing import QueryScaler
 
 WATCHED = "ndcg@5"
 _ALONE = {"num_threads": 1, "force_col_wise": True, "deterministic": True, "verbose": -1}
@@ -113,10 +114,19 @@ def _ranker(
         lgb_params={"force_col_wise": True, "deterministic": True},
         random_state=seed,
         n_jobs=1,
-    ).set_params(**dict(objective.options))
-    ranker.fit(train.X, train.y, qid=train.qid, eval_X=valid.X, eval_y=valid.y, eval_qid=valid.qid)
+    ).set_params(**ranker_options(objective.options))
+    method = dict(objective.options).get(QUERY_FEATURES)
+    X, eval_X = (_with_query_features(part.X, part.qid, method) for part in (train, valid))
+    X_test = _with_query_features(X_test, test_query, method)
+    ranker.fit(X, train.y, qid=train.qid, eval_X=eval_X, eval_y=valid.y, eval_qid=valid.qid)
     curve = ranker.evals_result_["valid_0"][WATCHED]
     return Fit(ranker.predict(X_test, qid=test_query), ranker.best_iteration_, tuple(curve))
+
+
+def _with_query_features(X: np.ndarray, query: np.ndarray | None, method: str | None) -> np.ndarray:
+    if method is None:
+        return X
+    return np.hstack([X, QueryScaler(method).fit_transform(X, qid=query)])
 
 
 def _xgboost_trees(settings: dict[str, Any]) -> dict[str, Any]:
