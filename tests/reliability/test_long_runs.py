@@ -76,12 +76,13 @@ def test_ndcg_of_a_million_documents_is_its_formula(million):
     np.testing.assert_allclose(got, expected, rtol=1e-10)
 
 
-def test_fit_of_a_million_documents(million):
+@pytest.mark.parametrize("start", ["zero", "auto"])
+def test_fit_of_a_million_documents(million, start):
     labels, scores = million
     X = np.column_stack([scores, np.arange(len(labels)) % 11]).astype(np.float32)
-    ranker = Ranker("xendcg", n_estimators=2, num_leaves=7)
+    ranker = Ranker("xendcg", n_estimators=2, num_leaves=7, start=start)
     ranker.fit(X, labels, group=[len(labels)])
-    assert ranker.booster_.num_trees() == 2
+    assert ranker.best_iteration_ == 2
     predicted = ranker.predict(X)
     assert np.isfinite(predicted).all()
     # two trees of seven leaves tell the informative feature from the other
