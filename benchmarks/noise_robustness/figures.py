@@ -161,7 +161,7 @@ def each_against_noise(tables: BySetting, title: str) -> Any:
 
 
 def _panels(count: int, **options: Any) -> tuple[Any, Any]:
-    columns = min(5 if count > 8 else 4, count)
+    columns = min(5 if count > 8 and count % 4 else 4, count)
     lines = -(-count // columns)
     size = (max(2.2 * columns + 0.6, 4.5), 1.65 * lines + 1.1)
     figure, grid = pyplot().subplots(
