@@ -73,14 +73,15 @@ def page(results: dict[str, Any]) -> str:
     base, source = results["base"], results["provenance"]
     parts = [
         "# How cost grows",
-        "Written by `benchmarks/scale.py`. A gradient step is the call that LightGBM makes, on one "
-        "thread unless said otherwise, in CPU time (several threads: by the wall clock); the "
+        "Written by `benchmarks/scale.py`. A gradient step is the call that LightGBM makes, the "
         "shortest of several runs. A whole training is "
         f"`lgb.train` of {base['n_trees']} trees of 64 leaves on {base['n']:,} documents with "
-        f"{base['n_features']} random features and {base['n_jobs']} thread, one of these varied, "
-        "without the binning of the data, the shorter of two. The exponent is the slope of log "
-        "time on log size, by least squares, ± its standard error; sizes below 30,000, where "
-        "the fixed cost of a call shows, are left out of it.",
+        f"{base['n_features']} random features, five of which tell of the labels, one of these "
+        "varied, without the binning of the data, the shorter of two. On one thread, as everything is unless said otherwise, time is "
+        "that of the processor; with several threads or workers it is that of the wall clock. "
+        "The exponent is the slope of log time on log size, by least squares, ± its standard "
+        "error; sizes below 30,000 documents, where the fixed cost of a call shows, are left out "
+        "of it.",
         "The plain pass is no loss but a loop over arrays, used again at each call, that reads 24 "
         "bytes a document and writes 8, as `squared` does, and computes next to nothing. Where a "
         "loss is about as cheap, its exponent is that of the pass: the way from cache to memory, "
