@@ -77,8 +77,9 @@ def page(results: dict[str, Any]) -> str:
         "shortest of several runs. A whole training is "
         f"`lgb.train` of {base['n_trees']} trees of 64 leaves on {base['n']:,} documents with "
         f"{base['n_features']} random features, five of which tell of the labels, one of these "
-        "varied, without the binning of the data, the shorter of two. On one thread, as everything is unless said otherwise, time is "
-        "that of the processor; with several threads or workers it is that of the wall clock. "
+        "varied, without the binning of the data, the shorter of two. On one thread, as everything "
+        "is unless said otherwise, time is that of the processor; with several threads or "
+        "workers it is that of the wall clock. "
         "The exponent is the slope of log time on log size, by least squares, ± its standard "
         "error; sizes below 30,000 documents, where the fixed cost of a call shows, are left out "
         "of it.",
