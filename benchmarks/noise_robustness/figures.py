@@ -49,7 +49,7 @@ def pyplot() -> Any:
 def save(figure: Any, folder: Path, name: str) -> str:
     """Write a figure as PNG and SVG; return its name."""
     folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / f"{name}.png", dpi=150)
+    figure.savefig(folder / f"{name}.png", dpi=110)
     figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
     pyplot().close(figure)
     return name
