@@ -96,13 +96,26 @@ def numeric_matrix(X: Any) -> Any:
         return np.asarray(X)
     columns = []
     for name in column_names(X):
-        values = _column(X, name)
+        values = _numeric_column(X, name)
         kind = getattr(values, "dtype", None)
         is_number = isinstance(kind, np.dtype) and kind.kind in "biuf"
         if not is_number and hasattr(values, "to_numpy") and _is_nullable_number(kind):
             values, is_number = values.to_numpy(dtype=np.float64, na_value=np.nan), True
         columns.append(np.asarray(values, dtype=np.float64) if is_number else np.zeros(len(values)))
     return np.stack(columns, axis=1)
+
+
+def _numeric_column(X: Any, name: Any) -> Any:
+    """Return a column whose type alone, and not what is in these rows, says if it is numbers."""
+    if _is_arrow(X):
+        kind, types = X.schema.field(name).type, _import_pyarrow().types
+        if types.is_boolean(kind):  # with nulls they would become objects
+            return X.column(name).cast("uint8").to_numpy()
+        if types.is_dictionary(kind):  # LightGBM sees numbers of categories, not their values
+            return np.empty(X.num_rows, dtype=object)
+    elif _is_polars(X) and X.schema[name] == sys.modules["polars"].Boolean:
+        return X.get_column(name).cast(sys.modules["polars"].UInt8).to_numpy()
+    return _column(X, name)
 
 
 def _is_nullable_number(dtype: Any) -> bool:

@@ -4,6 +4,7 @@ import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse
 from sklearn.base import clone
@@ -174,6 +175,33 @@ def test_a_table_is_made_numbers_in_parts(data, monkeypatch):
     expected = ranker.fit(frame, data.y, qid=data.qid).predict(frame)
     monkeypatch.setattr("gbrank._start._CHUNK", 37)
     np.testing.assert_array_equal(ranker.fit(frame, data.y, qid=data.qid).predict(frame), expected)
+
+
+def test_a_column_counts_in_the_start_as_what_lightgbm_sees(data):
+    """Categories that are numbers are not counted as these, booleans also with nulls between."""
+    few = {**SMALL, "n_estimators": 1, "learning_rate": 1e-9}
+    ranker = Ranker.lightgbm_defaults("listnet", start="linear", **few)
+    plain = pa.table({"x": data.X[:, 0].astype(float)})
+    relevance = pa.array((7 * data.y.astype(int) + 3) % 5)
+    with_numbers = plain.append_column("kind", relevance.dictionary_encode())
+    ranker.fit(with_numbers, data.y, qid=data.qid)
+    assert ranker.linear_coef_[1] == 0
+    relevant = [None if at % 7 == 0 else bool(y > 1) for at, y in enumerate(data.y)]
+    with_nulls = plain.append_column("relevant", pa.array(relevant))
+    for table in (with_nulls, pl.from_arrow(with_nulls)):
+        ranker.fit(table, data.y, qid=data.qid)
+        as_numbers = table.to_pandas().astype(float).to_numpy()
+        assert ranker.linear_coef_[1] > 0
+        linear = LinearRanker().fit(as_numbers, data.y, qid=data.qid).predict(as_numbers)
+        scores = ranker.predict(table)
+        factor = scores @ linear / (linear @ linear)
+        np.testing.assert_allclose(scores, factor * linear, atol=1e-6 * np.abs(scores).max())
+
+
+def test_labels_that_an_objective_without_gains_takes(data):
+    ranker = Ranker.lightgbm_defaults("listnet", start="auto", **SMALL)
+    ranker.fit(data.X, 1000 * data.y, qid=data.qid)
+    assert ranker.start_kind_ == "linear"
 
 
 def test_warm_start_goes_on_from_a_linear_start(data):
