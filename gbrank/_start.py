@@ -11,6 +11,7 @@ import numpy as np
 
 from gbrank._datasets import Rows
 from gbrank._tables import is_sequence, is_table, numeric_matrix, take_rows
+from gbrank.gains import LARGEST_GAIN
 from gbrank.layout import FloatArray, IntArray, QueryLayout, check_scores
 from gbrank.linear.columns import RELATIVE
 from gbrank.linear.ranker import LinearRanker, relative_scores
@@ -21,6 +22,8 @@ from gbrank.objectives import Objective
 _MOST_FEATURES = 1_000
 #: Rows of a table that are made numbers at a time.
 _CHUNK = 100_000
+#: Labels above it have no gain of the kind "exp".
+_LARGEST_LABEL = float(np.log2(LARGEST_GAIN))
 _NAMES = ("auto", "zero", "linear", "query_linear")
 
 
@@ -60,9 +63,12 @@ def fit_linear(
 
     The scores that a query-relative one gives to rows which it was fitted to are those of fits
     without them: as good as the scores of new rows will be, so that trees correct what is wrong
-    with these. (A pointwise one is part of the trees, and its rows have the scores of the trees.)
+    with these. With a single query there is no such fit. (A pointwise one is part of the trees, and
+    its rows have the scores of the trees.)
     """
-    gain = getattr(objective, "gain", "exp")
+    gain = getattr(objective, "gain", None)
+    if gain is None:  # an objective without gains takes labels that exp has none for
+        gain = "exp" if rows.labels.max(initial=0.0) <= _LARGEST_LABEL else "linear"
     ranker = LinearRanker(relative=kind == "query_linear", gain=gain, random_state=seed)
     features = _NumericRows(rows.X)
     drawn, held_out = ranker._fit_queries(features, rows.labels, rows.layout, rows.weight)

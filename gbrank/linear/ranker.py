@@ -51,7 +51,7 @@ class LinearRanker(BaseEstimator):
     penalty_ : float
         Ridge penalty, chosen on held-out queries.
     held_out_score_ : float
-        Mean NDCG@10 on held-out queries with that penalty.
+        Mean NDCG@10, of these gains, on held-out queries with that penalty; NaN if there are none.
     n_features_in_ : int
         Number of features.
 
@@ -155,9 +155,10 @@ class LinearRanker(BaseEstimator):
         self, X: Any, labels: FloatArray, layout: QueryLayout, weight: FloatArray | None
     ) -> tuple[IntArray, FloatArray]:
         """Fit to checked input; return the rows drawn, and their scores by fits without them."""
-        rows, sizes = self._draw_rows(labels, layout)
+        gains = compute_gains(labels, self.gain, layout)
+        rows, sizes = self._draw_rows(gains, layout, weight)
         bounds = np.concatenate(([0], np.cumsum(sizes)))
-        values, y = _dense(X[rows]), labels[rows]
+        values, gains = _dense(X[rows]), gains[rows]
         self.steps_: list[FeatureSteps | None] = []
         if not self.relative:
             self.steps_ = [fit_steps(column) for column in values.T]
@@ -169,26 +170,30 @@ class LinearRanker(BaseEstimator):
         del values
         if len(places) == 0:
             return rows, np.zeros(len(rows))
-        gains = compute_gains(y, self.gain)
         best = ideal_dcg(gains, bounds, compute_discounts(int(sizes.max())))
         target = (gains / np.repeat(best, sizes))[None, :]
         centre_columns(target, bounds)
         row_weight = None if weight is None else weight[rows]
-        ridge = fit_ridge(columns, target[0], y, sizes, row_weight)
+        ridge = fit_ridge(columns, target[0], gains, sizes, row_weight)
         self.coef_[places[:, 0], places[:, 1]] = ridge.coefficients
         self.penalty_ = ridge.penalty
         self.held_out_score_ = float(ridge.scores.max())
         return rows, ridge.held_out
 
-    def _draw_rows(self, labels: FloatArray, layout: QueryLayout) -> tuple[IntArray, IntArray]:
-        """Return rows, query by query, of queries in which labels differ; and the query sizes."""
-        ordered, bounds = layout.sort(labels), layout.bounds
+    def _draw_rows(
+        self, gains: FloatArray, layout: QueryLayout, weight: FloatArray | None
+    ) -> tuple[IntArray, IntArray]:
+        """Return rows, query by query, of queries that tell something; and the query sizes.
+
+        Those are queries in which gains differ and whose weights are not all 0.
+        """
+        ordered, bounds = layout.sort(gains), layout.bounds
         filled = np.flatnonzero(layout.sizes > 1)
-        starts = bounds[filled]
-        differ = np.array(
-            [np.ptp(ordered[a:b]) > 0 for a, b in zip(starts, bounds[filled + 1], strict=True)],
-            dtype=bool,
-        )
+        ranges = list(zip(bounds[filled].tolist(), bounds[filled + 1].tolist(), strict=True))
+        differ = np.array([np.ptp(ordered[a:b]) > 0 for a, b in ranges], dtype=bool)
+        if weight is not None:
+            weighed = layout.sort(weight)
+            differ &= np.array([weighed[a:b].any() for a, b in ranges], dtype=bool)
         # in random order, so that stretches of them are random folds
         chosen = np.random.default_rng(self.random_state).permutation(filled[differ])
         if layout.sizes[chosen].sum() > self.max_rows:

@@ -12,6 +12,7 @@ are cut into folds; :math:`\lambda` is the one whose fits to the other folds hav
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -31,8 +32,9 @@ class Ridge:
     ----------
     coefficients : one per column.
     penalty : the chosen penalty, of columns scaled to standard deviation 1.
-    scores : mean NDCG@10 on held-out queries for each of ``PENALTIES``.
-    held_out : score of each row by the fit to the other folds, with the chosen penalty.
+    scores : mean NDCG@10 on held-out queries for each of ``PENALTIES``; NaN with a single query.
+    held_out : score of each row by the fit to the other folds, with the chosen penalty; by the fit
+        itself, with a single query.
     """
 
     coefficients: FloatArray
@@ -44,7 +46,7 @@ class Ridge:
 def fit_ridge(
     columns: FloatArray,
     target: FloatArray,
-    labels: FloatArray,
+    gains: FloatArray,
     sizes: IntArray,
     row_weight: FloatArray | None,
 ) -> Ridge:
@@ -54,13 +56,13 @@ def fit_ridge(
     another number of them sums would differ in their last bits, and so would models.
     """
     with threadpool_limits(limits=1, user_api="blas"):
-        return _fit(columns, target, labels, sizes, row_weight)
+        return _fit(columns, target, gains, sizes, row_weight)
 
 
 def _fit(
     columns: FloatArray,
     target: FloatArray,
-    labels: FloatArray,
+    gains: FloatArray,
     sizes: IntArray,
     row_weight: FloatArray | None,
 ) -> Ridge:
@@ -79,19 +81,23 @@ def _fit(
         grams.append(root.T @ root / np.outer(scale, scale))
         moments.append(root.T @ right / scale)
     gram, moment = np.sum(grams, axis=0), np.sum(moments, axis=0)
+    if n_folds == 1:  # nothing to choose by, and no fit without these rows to start from
+        middle = len(PENALTIES) // 2
+        fitted = _solve(gram, moment, PENALTIES[middle : middle + 1])[:, 0] / scale
+        unknown = np.full(len(PENALTIES), np.nan)
+        return Ridge(fitted, float(PENALTIES[middle]), unknown, columns @ fitted)
     scores = np.zeros(len(PENALTIES))
     held_out = np.zeros((len(columns), len(PENALTIES)))
-    if n_folds > 1:
-        for number, rows in enumerate(folds):
-            paths = _solve(gram - grams[number], moment - moments[number], PENALTIES)
-            held_out[rows] = columns[rows] @ (paths / scale[:, None])
-            group = sizes[cuts[number] : cuts[number + 1]]
-            for at in range(len(PENALTIES)):
-                value = ndcg_score(labels[rows], held_out[rows, at], group=group, k=10, n_jobs=1)
-                scores[at] += np.nan_to_num(value) / n_folds
-    best = int(np.argmax(scores)) if n_folds > 1 else len(PENALTIES) // 2
-    fitted = _solve(gram, moment, PENALTIES[best : best + 1])[:, 0]
-    return Ridge(fitted / scale, float(PENALTIES[best]), scores, held_out[:, best].copy())
+    for number, rows in enumerate(folds):
+        paths = _solve(gram - grams[number], moment - moments[number], PENALTIES)
+        held_out[rows] = columns[rows] @ (paths / scale[:, None])
+        queries: dict[str, Any] = {"group": sizes[cuts[number] : cuts[number + 1]], "n_jobs": 1}
+        for at in range(len(PENALTIES)):
+            value = ndcg_score(gains[rows], held_out[rows, at], gain="linear", k=10, **queries)
+            scores[at] += np.nan_to_num(value) / n_folds
+    best = int(np.argmax(scores))
+    fitted = _solve(gram, moment, PENALTIES[best : best + 1])[:, 0] / scale
+    return Ridge(fitted, float(PENALTIES[best]), scores, held_out[:, best].copy())
 
 
 def _square_root(weight: FloatArray | None) -> FloatArray | None:

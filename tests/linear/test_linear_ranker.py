@@ -186,3 +186,38 @@ def test_score_is_ndcg(data):
     ranker = LinearRanker().fit(data.X, data.y, qid=data.qid)
     expected = ndcg_score(data.y, ranker.predict(data.X), qid=data.qid, k=10)
     assert ranker.score(data.X, data.y, qid=data.qid) == expected
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_labels_are_worth_their_gain_everywhere(data, relative):
+    """Labels that exp has no gain for, and gains of 0 for labels that differ."""
+    plain = LinearRanker(relative, gain="linear").fit(data.X, data.y, qid=data.qid)
+    large = LinearRanker(relative, gain="linear").fit(data.X, 4096 * data.y, qid=data.qid)
+    np.testing.assert_array_equal(large.coef_, plain.coef_)
+    top = LinearRanker(relative, gain=lambda y: np.where(y >= data.y.max(), 1.0, 0.0))
+    top.fit(data.X, data.y, qid=data.qid)
+    assert np.isfinite(top.coef_).all()
+    assert top.coef_.any()
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_queries_of_weight_0_are_as_good_as_absent(data, relative):
+    kept = np.isin(data.qid, np.unique(data.qid)[::3])
+    few = LinearRanker(relative).fit(data.X[kept], data.y[kept], qid=data.qid[kept])
+    order = np.argsort(~kept, kind="stable")  # so that the drawn queries come in the same order
+    weighed = LinearRanker(relative).fit(
+        data.X[order], data.y[order], qid=data.qid[order], sample_weight=kept[order].astype(float)
+    )
+    np.testing.assert_allclose(weighed.coef_, few.coef_, rtol=1e-9, atol=1e-12)
+    assert weighed.penalty_ == few.penalty_
+
+
+def test_a_single_query_is_scored_by_the_fit_to_it(data):
+    """There is no other: from scores of 0, trees would learn again what the start knows."""
+    ranker, n_rows = LinearRanker(relative=True), len(data.y)
+    ranker._validate(data.X, reset=True)
+    rows, scores = ranker._fit_queries(data.X, data.y, QueryLayout.from_group([n_rows]), None)
+    assert np.isnan(ranker.held_out_score_)
+    expected = ranker.predict(data.X, group=[n_rows])[rows]
+    assert expected.any()
+    np.testing.assert_allclose(scores, expected, atol=1e-12)
