@@ -87,7 +87,7 @@ def linear_scores(ranker: LinearRanker, X: Any, layout: QueryLayout) -> FloatArr
     if not is_table(X):
         return ranker._pointwise_scores(numeric_matrix(X))
     features, n_rows = _NumericRows(X), layout.n_rows
-    chunks = [np.arange(at, min(at + _CHUNK, n_rows)) for at in range(0, n_rows, _CHUNK)]
+    chunks = [np.arange(at, min(at + _CHUNK, n_rows)) for at in range(0, max(n_rows, 1), _CHUNK)]
     return np.concatenate([ranker._pointwise_scores(features[rows]) for rows in chunks])
 
 

@@ -11,7 +11,9 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from gbrank import Ranker, get_objective, list_objectives
+from gbrank._start import linear_scores
 from gbrank.data import make_ranking
+from gbrank.layout import QueryLayout
 from gbrank.linear import LinearRanker
 from gbrank.simulate import bradley_terry
 
@@ -196,6 +198,12 @@ def test_a_column_counts_in_the_start_as_what_lightgbm_sees(data):
         scores = ranker.predict(table)
         factor = scores @ linear / (linear @ linear)
         np.testing.assert_allclose(scores, factor * linear, atol=1e-6 * np.abs(scores).max())
+
+
+def test_a_table_without_rows_is_scored(data):
+    frame = pd.DataFrame(data.X.astype(float)).add_prefix("f")
+    ranker = LinearRanker().fit(data.X, data.y, qid=data.qid)
+    assert linear_scores(ranker, frame[:0], QueryLayout.from_group([])).shape == (0,)
 
 
 def test_labels_that_an_objective_without_gains_takes(data):

@@ -18,7 +18,11 @@ RELATIVE = 3
 
 
 def relative_columns(values: FloatArray, bounds: IntArray) -> list[FloatArray]:
-    """Return z-scores and centred ranks within the query; what is missing becomes 0."""
+    """Return z-scores and centred ranks within the query; what is missing becomes 0.
+
+    So does infinity, of which no mean can be taken; in ``values`` it becomes NaN.
+    """
+    values[np.isinf(values)] = np.nan
     return [
         np.nan_to_num(z_scores(values, bounds), copy=False),
         np.nan_to_num(ranks(values, bounds) - 0.5, copy=False),

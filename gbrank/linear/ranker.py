@@ -231,7 +231,6 @@ def relative_scores(coefficients: FloatArray, X: Any, layout: QueryLayout) -> Fl
 
 
 def _dense(X: Any) -> FloatArray:
-    """Return a copy in double precision, one column after the other; infinity becomes missing."""
+    """Return a copy in double precision, one column after the other."""
     values: FloatArray = np.array(X.toarray() if issparse(X) else X, dtype=np.float64, order="F")
-    values[np.isinf(values)] = np.nan  # no mean can be taken of them
     return values

@@ -18,7 +18,8 @@ from gbrank._compile import EXACT_MATH, kernel
 from gbrank.layout import FloatArray, IntArray
 
 MAX_EDGES = 63
-#: The greatest float32. What is above it, infinity above all, counts as missing.
+#: The greatest float32. What is above it, infinity above all, counts as missing; what is below its
+#: negative falls into the first bin, as in a tree.
 GREATEST = float(np.finfo(np.float32).max)
 
 
@@ -65,8 +66,8 @@ def _find_bins(edges, values, found):
 def fit_steps(values: FloatArray) -> FeatureSteps | None:
     """Return the step functions of one feature, or None if it has a single value."""
     known = np.sort(values[np.abs(values) <= GREATEST])
-    missing = bool(len(known) < len(values))
-    if len(known) == 0 or (known[0] == known[-1] and not missing):
+    n_missing = int(np.count_nonzero(~(values <= GREATEST)))
+    if len(known) == 0 or (known[0] == known[-1] and n_missing == 0):
         return None
     edges = _edges(known)
     bin_of_known = np.searchsorted(edges, known, side="left")
@@ -82,9 +83,10 @@ def fit_steps(values: FloatArray) -> FeatureSteps | None:
     ):
         sums = np.bincount(bin_of_known, transformed, minlength=len(edges) + 1)
         columns.append(np.append(sums / np.maximum(counts, 1), 0.0))
-    if missing:
+    if n_missing > 0:
         columns.append(np.append(np.zeros(len(edges) + 1), 1.0))
-    all_counts = np.append(counts, len(values) - len(known))
+    counts[0] += len(values) - len(known) - n_missing  # what is below all numbers
+    all_counts = np.append(counts, n_missing)
     return FeatureSteps(edges, np.stack(columns, axis=1), np.maximum(all_counts, 1))
 
 

@@ -11,6 +11,7 @@ from gbrank._start import start_trees
 from gbrank.data import make_ranking
 from gbrank.layout import QueryLayout
 from gbrank.linear import LinearRanker
+from gbrank.linear.columns import write_columns
 from gbrank.linear.ridge import N_FOLDS
 from gbrank.linear.steps import MAX_EDGES, fit_steps
 from gbrank.metrics import ndcg_score
@@ -221,3 +222,23 @@ def test_a_single_query_is_scored_by_the_fit_to_it(data):
     expected = ranker.predict(data.X, group=[n_rows])[rows]
     assert expected.any()
     np.testing.assert_allclose(scores, expected, atol=1e-12)
+
+
+def test_infinities_are_fitted_as_they_are_scored(data):
+    """Minus infinity, say the logarithm of 0, falls into the lowest bin in both."""
+    X = data.X.astype(float)
+    X[data.y > 1, 0] = -np.inf
+    X[::5, 1] = np.inf
+    ranker = LinearRanker()
+    ranker._validate(X, reset=True)
+    layout = QueryLayout.from_qid(data.qid)
+    rows, _ = ranker._fit_queries(X, data.y, layout, None)
+    sizes = np.diff(np.flatnonzero(np.diff(data.qid[rows], prepend=-1)), append=len(rows))
+    bounds = np.concatenate(([0], np.cumsum(sizes)))
+    columns, places = write_columns(X[rows], bounds, ranker.steps_)
+    fitted, scores = columns @ ranker.coef_[tuple(places.T)], ranker.predict(X)[rows]
+    means = np.repeat(np.add.reduceat(scores, bounds[:-1]) / sizes, sizes)
+    np.testing.assert_allclose(fitted, scores - means, atol=1e-12)
+    assert ranker.steps_[0].columns.shape[1] == 2  # nothing is missing
+    assert ranker.steps_[0].counts[:-1].sum() == len(rows)
+    assert ranker.step_values(0)[0] > 0  # they are the relevant ones
