@@ -56,11 +56,20 @@ class _KernelCache(FunctionCache):
             super().save_overload(*compiled)
 
 
-def kernel(fastmath: frozenset[str] = LOOP_MATH) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function lazily, without the GIL, through the disk cache where there is one."""
+def kernel(
+    fastmath: frozenset[str] = LOOP_MATH, *, part: bool = False
+) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a function lazily, without the GIL, through the disk cache where there is one.
+
+    ``part`` says that it is but a part of other kernels, into which it is then copied. Left as a
+    function of its own it may exist twice, compiled alone and with its caller, and which of them
+    runs depends on whether the caller came from the disk: the last bits would depend on it too.
+    """
 
     def compile_lazily(function: Callable[..., Any]) -> Any:
-        dispatcher = njit(nogil=True, fastmath=set(fastmath), error_model="numpy")(function)
+        dispatcher = njit(
+            nogil=True, fastmath=set(fastmath), error_model="numpy", forceinline=part
+        )(function)
         # RuntimeError: numba found no folder that it may write to. AttributeError: a numba whose
         # cache is built differently. There is then no cache, which costs time and nothing else.
         with contextlib.suppress(RuntimeError, AttributeError):

@@ -207,3 +207,23 @@ def test_infinities_survive_loop_math():
 
     x = np.array([1e308, 1.0, -1e308] * 7)
     assert count_infinite(x, -x) == 14
+
+
+GRADIENTS = """
+import hashlib, gbrank, numpy as np
+generator = np.random.default_rng(0)
+labels, group = generator.integers(0, 5, 300), [100, 1, 199]
+for name in gbrank.list_objectives(observations=False):
+    digest = hashlib.sha256()
+    for scale in (0.3, 5.0):
+        scores = scale * generator.normal(size=300)
+        for array in gbrank.get_objective(name, n_jobs=1).grad_hess(labels, scores, group):
+            digest.update(array.tobytes())
+    print(name, digest.hexdigest())
+"""
+
+
+def test_kernels_from_the_disk_give_the_bits_of_those_just_compiled(tmp_path):
+    fresh = run(GRADIENTS, NUMBA_CACHE_DIR=str(tmp_path))
+    assert len(fresh.splitlines()) > 8
+    assert run(GRADIENTS, NUMBA_CACHE_DIR=str(tmp_path)) == fresh

@@ -44,7 +44,7 @@ _HALF_TABLE = 524288.0
 _BIN = 25.0 / 524288.0
 
 
-@kernel()
+@kernel(part=True)
 def _distances(score, scores, bins_per_unit, distances, edges):
     """Write ``s_i - s_j`` and the upper edge of its bin, counted in bins from zero.
 
@@ -59,7 +59,7 @@ def _distances(score, scores, bins_per_unit, distances, edges):
         edges[j] = np.float32(nearest + 1.0 if nearest < bins else nearest)
 
 
-@kernel()
+@kernel(part=True)
 def _pair_terms(gain, discount, distances, edges, gains, discounts, floor, lambdas, curvatures):
     """Write the terms of one document against all those ranked below it, in float32.
 
@@ -79,7 +79,7 @@ def _pair_terms(gain, discount, distances, edges, gains, discounts, floor, lambd
         curvatures[j] = abs(weight) * e
 
 
-@kernel()
+@kernel(part=True)
 def _accumulate(lambdas, curvatures, lambda_sums, curvature_sums):
     """Add the terms to the lower documents; return the sums for the upper one."""
     total, total_abs, total_curvature = np.float32(0.0), np.float32(0.0), np.float32(0.0)
@@ -92,7 +92,7 @@ def _accumulate(lambdas, curvatures, lambda_sums, curvature_sums):
     return total, total_abs, total_curvature
 
 
-@kernel()
+@kernel(part=True)
 def _lambdamart_query(
     scores, shares, order, discounts, sigmoid, truncation, norm, keys, spare_order, rows, grad, hess
 ):

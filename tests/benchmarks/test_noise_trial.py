@@ -39,7 +39,7 @@ def test_presets_can_be_run(name):
     assert again == preset
 
 
-def test_all_that_the_issue_names_is_there():
+def test_all_presets_of_the_papers_are_there():
     wanted = {"bruch2021-table1", "bruch2021-fig1", "bruch2021-fig2-negatives", "demo", "results",
               "bruch2021-fig2-labels", "bruch2021-fig3-clicks", "ravikumar2011-table1",
               "ravikumar2011-qnorm", "xia2009-topk"}  # fmt: skip
