@@ -10,6 +10,7 @@ columns being scaled to standard deviation 1. Its minimiser over all functions o
 are cut into folds; :math:`\lambda` is the one whose fits to the other folds have the best NDCG@10.
 """
 
+import threading
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -21,6 +22,9 @@ from gbrank.layout import FloatArray, IntArray
 from gbrank.metrics import ndcg_score
 
 N_FOLDS = 5
+#: The number of threads of BLAS is one for the whole process: two fits at a time would each set it
+#: back to what the other had set.
+_BLAS = threading.Lock()
 PENALTIES = 10.0 ** np.arange(-1.0, 7.0, 0.75)
 
 
@@ -55,7 +59,7 @@ def fit_ridge(
     Folds are stretches of queries, which must come in random order. With one thread of BLAS: with
     another number of them sums would differ in their last bits, and so would models.
     """
-    with threadpool_limits(limits=1, user_api="blas"):
+    with _BLAS, threadpool_limits(limits=1, user_api="blas"):
         return _fit(columns, target, gains, sizes, row_weight)
 
 

@@ -1,16 +1,20 @@
 """The linear ranker: against scikit-learn's ridge, loops, and its own step functions as trees."""
 
+import threading
+import time
+
 import lightgbm as lgb
 import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.linear_model import Ridge
+from threadpoolctl import threadpool_info
 
 from gbrank._model_text import put_together
 from gbrank._start import start_trees
 from gbrank.data import make_ranking
 from gbrank.layout import QueryLayout
-from gbrank.linear import LinearRanker
+from gbrank.linear import LinearRanker, ridge
 from gbrank.linear.columns import write_columns
 from gbrank.linear.ridge import N_FOLDS
 from gbrank.linear.steps import MAX_EDGES, fit_steps
@@ -242,3 +246,25 @@ def test_infinities_are_fitted_as_they_are_scored(data):
     assert ranker.steps_[0].columns.shape[1] == 2  # nothing is missing
     assert ranker.steps_[0].counts[:-1].sum() == len(rows)
     assert ranker.step_values(0)[0] > 0  # they are the relevant ones
+
+
+def test_fits_on_two_threads_leave_blas_as_it_was(monkeypatch):
+    def blas_threads():
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    seen = []
+
+    def slow_fit(*_):
+        time.sleep(0.1)
+        seen.append(blas_threads())
+
+    monkeypatch.setattr(ridge, "_fit", slow_fit)
+    before = blas_threads()
+    fits = [threading.Thread(target=ridge.fit_ridge, args=(None,) * 5) for _ in range(2)]
+    for fit in fits:
+        fit.start()
+        time.sleep(0.03)
+    for fit in fits:
+        fit.join()
+    assert blas_threads() == before
+    assert seen == [{1}, {1}]
