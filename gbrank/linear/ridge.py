@@ -10,6 +10,7 @@ columns being scaled to standard deviation 1. Its minimiser over all functions o
 are cut into folds; :math:`\lambda` is the one whose fits to the other folds have the best NDCG@10.
 """
 
+import os
 import threading
 from dataclasses import dataclass
 from itertools import pairwise
@@ -26,6 +27,16 @@ N_FOLDS = 5
 #: back to what the other had set.
 _BLAS = threading.Lock()
 PENALTIES = 10.0 ** np.arange(-1.0, 7.0, 0.75)
+
+
+def _renew_lock() -> None:
+    """Give a forked child a lock that none of its threads holds; those of its parent are gone."""
+    global _BLAS
+    _BLAS = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # not where there are no forks
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,8 @@ class ReusedArrays:
             arrays = self._kept.pop()  # atomic: no two threads get the same
         except IndexError:
             arrays = []
-        if not (arrays and _counts_tell() and _held_by_list_alone(arrays)):
+        usable = all(array.shape == (size,) and array.flags.writeable for array in arrays)
+        if not (arrays and usable and _counts_tell() and _held_by_list_alone(arrays)):
             arrays = [_empty(size), _empty(size)]
         return arrays[0], arrays[1]
 

@@ -1,5 +1,8 @@
 """The linear ranker: against scikit-learn's ridge, loops, and its own step functions as trees."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -268,3 +271,21 @@ def test_fits_on_two_threads_leave_blas_as_it_was(monkeypatch):
         fit.join()
     assert blas_threads() == before
     assert seen == [{1}, {1}]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_child_forked_while_another_thread_fits_can_fit():
+    code = """
+import os, signal
+from gbrank.data import make_ranking
+from gbrank.linear import LinearRanker, ridge
+data = make_ranking(n_queries=10, random_state=0)
+with ridge._BLAS:  # as a thread in the middle of a fit does
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        LinearRanker().fit(data.X, data.y, qid=data.qid)
+        os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
