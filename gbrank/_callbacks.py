@@ -5,10 +5,13 @@ the metrics as tuples that begin with (set, metric, value, whether greater is be
 ``order`` in the instance only, not in the class.
 """
 
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from types import FrameType
+from typing import Any, Self
 
 import lightgbm as lgb
 from lightgbm.callback import EarlyStopException
@@ -52,6 +55,38 @@ class StopEarly:
         patience_is_over = env.iteration - self._best_seen >= self.rounds
         if patience_is_over or env.iteration + 1 == env.end_iteration:
             raise EarlyStopException(self.best_iteration - 1, self._best_results)
+
+
+class RepeatInterrupt:
+    """Raises, after the tree, a Ctrl-C that got lost in it.
+
+    LightGBM calls back into Python for every line that it logs, and an exception raised in there,
+    by whatever handles the signal, is printed and forgotten.
+    """
+
+    def __init__(self) -> None:
+        self.order, self.before_iteration = 40, False
+        self._seen = False
+
+    def __enter__(self) -> Self:
+        self._before: Any = None
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.getsignal(signal.SIGINT)
+            if callable(self._before):
+                signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._seen = True
+        self._before(number, frame)
+
+    def __call__(self, env: Any) -> None:
+        if self._seen:
+            raise KeyboardInterrupt
+
+    def __exit__(self, *_: object) -> None:
+        if callable(self._before):
+            signal.signal(signal.SIGINT, self._before)
 
 
 class KeepBooster:
