@@ -57,8 +57,8 @@ class StopEarly:
             raise EarlyStopException(self.best_iteration - 1, self._best_results)
 
 
-class RepeatInterrupt:
-    """Raises, after the tree, a Ctrl-C that got lost in it.
+class InterruptAfterTree:
+    """Lets Ctrl-C wait for the end of the tree; a second one does not.
 
     LightGBM calls back into Python for every line that it logs, and an exception raised in there,
     by whatever handles the signal, is printed and forgotten.
@@ -66,27 +66,31 @@ class RepeatInterrupt:
 
     def __init__(self) -> None:
         self.order, self.before_iteration = 40, False
-        self._seen = False
+        self._waiting = False
 
     def __enter__(self) -> Self:
-        self._before: Any = None
+        self._handler: Any = None
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.getsignal(signal.SIGINT)
-            if callable(self._before):
+            self._handler = signal.getsignal(signal.SIGINT)
+            if callable(self._handler):
                 signal.signal(signal.SIGINT, self._note)
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        self._seen = True
-        self._before(number, frame)
+        if self._waiting:
+            self._handler(number, frame)
+        self._waiting = True
 
     def __call__(self, env: Any) -> None:
-        if self._seen:
-            raise KeyboardInterrupt
+        if self._waiting:
+            self._waiting = False
+            self._handler(signal.SIGINT, None)
 
     def __exit__(self, *_: object) -> None:
-        if callable(self._before):
-            signal.signal(signal.SIGINT, self._before)
+        if callable(self._handler):
+            signal.signal(signal.SIGINT, self._handler)
+            if self._waiting:  # it came after the last tree
+                self._handler(signal.SIGINT, None)
 
 
 class KeepBooster:

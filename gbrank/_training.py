@@ -7,7 +7,7 @@ from typing import Any
 
 import lightgbm as lgb
 
-from gbrank._callbacks import KeepBooster, RepeatInterrupt, ShowProgress, StopEarly
+from gbrank._callbacks import InterruptAfterTree, KeepBooster, ShowProgress, StopEarly
 from gbrank.model_file import is_model_file, read_model
 
 EvaluationResults = dict[str, dict[str, list[float]]]
@@ -43,7 +43,7 @@ def train(
         watching.append(lgb.record_evaluation(results))
     watching += [callback for callback in (stop, progress) if callback is not None]
     try:
-        with RepeatInterrupt() as repeat:
+        with InterruptAfterTree() as interrupt:
             booster = lgb.train(
                 params,
                 training,
@@ -51,7 +51,7 @@ def train(
                 valid_sets=evaluation,
                 feval=metrics if evaluation else None,
                 init_model=first_trees,
-                callbacks=[*watching, repeat],
+                callbacks=[*watching, interrupt],
             )
     except KeyboardInterrupt:
         if keep.booster is None or keep.new_trees == 0:
