@@ -138,12 +138,13 @@ def row(
     return cells
 
 
-_TEXT = """NDCG@5 on validation queries, mean over five folds; two thirds of the training queries
-train, one third stops early. Test queries are not looked at. The choice was made on an earlier run
-of the same protocol with fewer candidates and other draws of the thirds, which this run repeats;
-most differences are smaller than their intervals. Where candidates are alike, the ones that suit
-large data were taken (31 leaves) or what costs less (100 trees). `benchmarks/choose_defaults.py`
-wrote this page.
+_TEXT = """NDCG@5 on validation queries, mean over five folds and two draws; two thirds of the
+training queries train, one third stops early. Test queries are not looked at. The
+choice was made on earlier runs of the same protocol with fewer candidates and other
+draws of the thirds, which this run repeats; most differences are smaller than their
+intervals. Where candidates are alike, the ones that suit large data were taken (31
+leaves) or what costs less (100 trees, one model). 100 trees without early stopping lose
+much where labels are very noisy. `benchmarks/choose_defaults.py` wrote this page.
 """
 
 
