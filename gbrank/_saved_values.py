@@ -7,6 +7,7 @@ name: :class:`SavedByName` stands in for it, and :func:`refuse_stand_ins` asks f
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,9 @@ import numpy as np
 from gbrank.gains import PowerDiscount
 from gbrank.objectives import Objective, get_objective, objective_name
 from gbrank.preferences import BoundObservations, Observations
+
+#: The arrays that are written. NumPy would read other words as well, some of them as code.
+_PLAIN_DTYPE = re.compile(r"[<>=|]?(b1|[iuf][1248]|U[0-9]{1,6}|O)")
 
 
 @dataclass(frozen=True)
@@ -165,6 +169,8 @@ def decode(value: Any) -> Any:
 
 def _decode_array(saved: Any) -> np.ndarray[Any, Any]:
     dtype, shape, entries = saved
+    if not isinstance(dtype, str) or not _PLAIN_DTYPE.fullmatch(dtype):
+        raise ValueError(f"arrays are of numbers or text, not of dtype {dtype!r}")
     return np.array(decode(entries), dtype=np.dtype(dtype)).reshape(shape)
 
 

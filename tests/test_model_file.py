@@ -643,3 +643,9 @@ def test_permissions_links_and_pipes(tmp_path):
     with pytest.raises(ValueError, match="a device or a pipe"):
         write_atomically(pipe, b"three")
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@pytest.mark.parametrize("dtype", ["<,f8", "f8,f8", "<M8[s]", "V8", "<c16", "<U9999999", 8, None])
+def test_arrays_of_strange_dtypes_are_refused(dtype):
+    with pytest.raises(ValueError, match="arrays are of numbers or text"):
+        decode({"$array": [dtype, [1], [0.5]]})

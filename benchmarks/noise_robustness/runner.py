@@ -236,6 +236,9 @@ def _work_through(
         progress.show(0.0, final=True)
     except KeyboardInterrupt:
         outcome.interrupted = True
+        # it may have come between keeping a trial and counting it
+        kept = store.finished(preset.name, source.name)
+        outcome.finished = sum(trial in kept for trial in all_trials(preset))
     finally:
         for process in workers.values():
             process.terminate()

@@ -17,7 +17,9 @@ def test_atheris(target, tmp_path):
     pytest.importorskip("atheris")
     corpus = shutil.copytree(HERE / "corpus" / target, tmp_path / "corpus")
     harness = [sys.executable, HERE / "atheris_harness.py", target, corpus]
-    limits = ["-max_total_time=10", "-max_len=400", "-timeout=20", f"-artifact_prefix={tmp_path}/"]
+    # a seed: what is found depends on the code alone; long_run.py and hand-run fuzzing go further
+    limits = ["-seed=1", "-runs=3000", "-max_total_time=10", "-max_len=400", "-timeout=20"]
+    limits.append(f"-artifact_prefix={tmp_path}/")
     done = subprocess.run(
         list(map(str, [*harness, *limits])),
         cwd=Path(gbrank.__file__).parent.parent,
