@@ -5,12 +5,19 @@ Any strictly convex psi whose gradient keeps the order of its argument gives the
 divided by the best DCG. With ``psi(u) = sum u log u + (1 - u) log(1 - u)``, whose gradient is the
 logit, that loss is, up to what does not depend on s::
 
-    sum_i log(1 + e^(s_i + b)) - (s_i + b) u_i,    b = logit(1 / m) = -log(m - 1)
+    sum_i log(1 + e^(s_i + b)) - (s_i + b) u_i,    b = logit(mean of the list's u)
 
-Its expectation is least at ``s = logit(E[u]) - b``. b depends on the number m of documents alone
-and changes no order; without it boosting, which starts at s = 0, would spend its first tens of
-trees on telling every document of a long list that u is small. u must lie in [0, 1], so discounts
-count relative to that of the first rank, which the logarithmic one has 1 for anyway.
+Boosting starts at s = 0, where b makes the gradients of every list sum to 0: the first trees tell
+documents apart. Without it they would tell every document of a long list that u is small, and a
+leaf that only says so often wins over one that ranks. b is one number a list and changes no order
+of scores. It depends on the labels, and yet takes nothing from the guarantee: the expectation over
+labels is least where ``F(s_i) = E[u_i]`` with ``F(t) = E[1 / (1 + e^-(t + b))]``, an increasing
+function that is the same for all documents of the list; and as the curvature is at most 1/4, scores
+that miss the least expectation by r have ``sum (F(s_i) - E[u_i])^2 <= r / 2``, what theorem 8 asks
+for. Where all labels of the list have one mean u, ``s = logit(E[u]) - b``.
+
+u must lie in [0, 1], so discounts count relative to that of the first rank, which the logarithmic
+one has 1 for anyway.
 
 With p = 1 / (1 + e^-(s + b)) the gradient is ``p - u``, in [-1, 1], and the exact curvature
 ``p (1 - p)``, which vanishes where p is far from u as well: p = 1 - 1e-9 with u = 0 asks for a step
@@ -51,6 +58,8 @@ from gbrank.objectives.base import Float32Array
 from gbrank.objectives.params import check_choice
 from gbrank.objectives.relevance import RelevanceObjective
 
+_NEARLY_0 = 1e-12
+
 
 @kernel()
 def _bregman_rows(scores, target, base, weight, grad, hess):
@@ -60,13 +69,19 @@ def _bregman_rows(scores, target, base, weight, grad, hess):
         hess[i] = np.float32(weight[i] * 0.5 * (u * (1.0 - p) + p * (1.0 - u)))
 
 
+def _base(mean: Any) -> Any:
+    """Logit of a list's mean u, which rounding may bring to 1 and a discount of 0 to 0."""
+    inside = np.clip(mean, _NEARLY_0, 1.0 - _NEARLY_0)
+    return np.log(inside / (1.0 - inside))
+
+
 class Bregman(RelevanceObjective):
     """Bregman divergence with logistic link, ``sum log(1 + e^s) - s u``: consistent with NDCG.
 
-    Scores of a list of m documents count from ``logit(1 / m)``: the expectation is least at
-    ``s = logit(E[u]) + log(m - 1)``, ``u = G / Z`` in [0, 1]. Convex, with gradients in [-1, 1],
-    whatever the scores: a good fit for trees. A query of one document or of equal gains
-    has nothing to rank and is left out.
+    ``u = G / Z`` lies in [0, 1], and scores count from the logit of the list's mean u, so that
+    equal scores fit a list as well as equal scores can. Convex, with gradients in [-1, 1], whatever
+    the scores: a good fit for trees. A query of one document or of equal gains has nothing to rank
+    and is left out.
 
     Parameters
     ----------
@@ -120,13 +135,11 @@ class Bregman(RelevanceObjective):
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         relevance, counts = self.relevance(labels, layout)
-        sizes = layout.sizes
-        base, weight = -np.log(np.maximum(sizes - 1, 1)), counts.astype(np.float64)
-        return (
-            self._in_unit_interval(relevance),
-            np.repeat(base, sizes),
-            np.repeat(weight, sizes),
-        )
+        target, sizes = self._in_unit_interval(relevance), layout.sizes
+        mean = np.zeros(layout.n_queries)
+        filled = sizes > 0
+        mean[filled] = np.add.reduceat(target, layout.bounds[:-1][filled]) / sizes[filled]
+        return target, np.repeat(_base(mean), sizes), np.repeat(counts.astype(np.float64), sizes)
 
     def step(
         self,
@@ -149,5 +162,6 @@ class Bregman(RelevanceObjective):
         relevance = self.relevance_of_query(labels)
         if relevance is None:
             return 0.0
-        moved = scores - np.log(len(scores) - 1)
-        return float(np.sum(np.logaddexp(0.0, moved) - moved * self._in_unit_interval(relevance)))
+        target = self._in_unit_interval(relevance)
+        moved = scores + _base(np.mean(target))
+        return float(np.sum(np.logaddexp(0.0, moved) - moved * target))

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.special import expit, logit
 
 from gbrank import KL, Bregman, Cosine, QNorm, Squared
 
@@ -15,6 +17,19 @@ MEAN_U = np.array(
     ]
 )
 MEAN_GAIN = np.array([0.3 * 31 + 0.7 * 1, 0.3 * 15 + 0.7 * 7])
+
+
+def bregman_minimiser(vectors=VECTORS, chances=CHANCES):
+    """Where F(s) = E[u], F being the mean of logistic curves, one per vector of labels."""
+    bases = []
+    for r in vectors:
+        gains = 2.0 ** np.array(r) - 1
+        bases.append(logit(gains.mean() / (gains.max() + gains.min() / LOG_3)))
+
+    def missing(score, u):
+        return chances @ expit(score + np.array(bases)) - u
+
+    return np.array([brentq(missing, -50, 50, args=(u,)) for u in MEAN_U])
 
 
 def expected_gradient(objective, scores, vectors=VECTORS, chances=CHANCES):
@@ -40,7 +55,7 @@ def penalized_minimiser(mean, q):
         (Squared(reduction="mean"), MEAN_U),
         (Squared(norm=None), MEAN_GAIN),
         (KL(), np.log(MEAN_U / MEAN_U.mean())),
-        (Bregman(), np.log(MEAN_U / (1 - MEAN_U))),
+        (Bregman(), bregman_minimiser()),
         (QNorm(q=2), MEAN_U),
         (QNorm(q=5), penalized_minimiser(MEAN_U, 5.0)),
         (QNorm(), penalized_minimiser(MEAN_U, np.log(2) + 2)),

@@ -7,6 +7,7 @@ their gradients over the sum of their curvatures, as in LightGBM.
 import numpy as np
 import pytest
 from oracles import relevance as oracle
+from scipy.special import logit
 
 from gbrank import KL, Bregman, Cosine, QNorm, Squared
 
@@ -165,7 +166,7 @@ def descend(objective, steps, rate=1.0):
     [
         (Squared(gain=POSITIVE_GAINS), 1, lambda u: u),
         (KL(gain=POSITIVE_GAINS), 20, lambda u: np.log(u / u.mean())),
-        (Bregman(gain=POSITIVE_GAINS), 20, lambda u: np.log(u / (1 - u) * (len(u) - 1))),
+        (Bregman(gain=POSITIVE_GAINS), 20, lambda u: logit(u) - logit(u.mean())),
         (QNorm(gain=POSITIVE_GAINS, q=2), 1, lambda u: u),
         (
             QNorm(gain=POSITIVE_GAINS, q=4),

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from gbrank import KL, Bregman, Cosine, QNorm, Squared
+from gbrank import KL, Bregman, Cosine, QNorm, Ranker, Squared
 
 # One query with u = (1, 1/3, 0): gains 3, 1, 0 over the best gain.
 LABELS, U = [2.0, 1.0, 0.0], np.array([1.0, 1 / 3, 0.0])
@@ -78,7 +78,7 @@ def test_kl_steps_are_at_most_two():
 
 
 def test_bregman_spelled_out():
-    moved = SCORES - np.log(2)  # three documents
+    moved = SCORES + np.log(4 / 9 / (5 / 9))  # the mean of u is 4 / 9
     p = 1 / (1 + np.exp(-moved))
     grad, hess = step(Bregman(norm_at=1))
     np.testing.assert_allclose(grad, p - U, rtol=1e-6, atol=1e-7)
@@ -90,10 +90,28 @@ def test_bregman_spelled_out():
 def test_bregman_curvature_is_exact_at_the_minimiser():
     u = np.array([3.0, 1.0, 0.5]) / (3 + 1 / math.log2(3) + 0.5 / 2)
     grad, hess = Bregman(gain=[0.5, 1.0, 3.0]).grad_hess(
-        LABELS, np.log(u / (1 - u)) + np.log(2), [3]
+        LABELS, np.log(u / (1 - u)) - np.log(u.mean() / (1 - u.mean())), [3]
     )
     np.testing.assert_allclose(grad, 0.0, atol=1e-7)
     np.testing.assert_allclose(hess, u * (1 - u), rtol=1e-6)
+
+
+def test_bregman_gradients_of_a_list_sum_to_nothing_at_the_start():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 5, 60).astype(float)
+    grad, _ = Bregman().grad_hess(labels, np.zeros(60), [20, 30, 10])
+    np.testing.assert_allclose(np.add.reduceat(grad, [0, 20, 50]), 0.0, atol=1e-6)
+    assert np.abs(grad).max() > 0.01
+
+
+def test_bregman_with_many_relevant_documents_learns_to_rank_from_the_first_trees():
+    """From the logit of 1 / m the first trees only raised large leaves, whatever was in them."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4000, 4))
+    labels = np.digitize(X[:, 0] + rng.standard_normal(4000), [-0.5, 0.5]).astype(float)
+    ranker = Ranker.lightgbm_defaults("bregman_logistic", n_estimators=3, reg_lambda=5.0, n_jobs=1)
+    scores = ranker.fit(X, labels, group=[200] * 20).predict(X)
+    assert np.corrcoef(scores, X[:, 0])[0, 1] > 0.7
 
 
 def test_bregman_targets_stay_in_the_unit_interval_for_any_discount():

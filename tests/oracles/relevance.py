@@ -44,7 +44,8 @@ def kl(s, u):
 
 
 def bregman(s, u):
-    s = [a - math.log(len(s) - 1) for a in s]
+    mean = sum(u) / len(u)
+    s = [a + math.log(mean / (1.0 - mean)) for a in s]
     return sum(math.log(1.0 + math.exp(a)) - a * b for a, b in zip(s, u, strict=True))
 
 

@@ -5,7 +5,8 @@ from math import e, log2
 
 import numpy as np
 import pytest
-from scipy.special import logit, softmax
+from scipy.optimize import brentq
+from scipy.special import expit, logit, softmax
 
 from gbrank import (
     KL,
@@ -87,6 +88,16 @@ def qnorm_minimizer(u, q):
     return np.sum(u**p) ** ((2 - p) / p) * u ** (p - 1)
 
 
+def bregman_minimizer():
+    # of the mean of logistic curves, each counted from the logit of its list's mean u
+    bases = np.array([logit(relevance(r).mean()) for r in VECTORS])
+
+    def missing(score, u):
+        return CHANCES @ expit(score + bases) - u
+
+    return [brentq(missing, -50, 50, args=(u,)) for u in EXPECTED_U]
+
+
 @pytest.mark.parametrize(
     ("objective", "closed_form"),
     [
@@ -94,7 +105,7 @@ def qnorm_minimizer(u, q):
         (Squared(reduction="mean"), EXPECTED_U),
         (Squared(norm=None), expected(2**VECTORS - 1)),
         (KL(), np.log(EXPECTED_U / EXPECTED_U.mean())),
-        (Bregman(), logit(EXPECTED_U) + np.log(len(EXPECTED_U) - 1)),
+        (Bregman(), bregman_minimizer()),
         (QNorm(q=2.0), EXPECTED_U),
         (QNorm(q=3.0), qnorm_minimizer(EXPECTED_U, 3.0)),
         (QNorm(), qnorm_minimizer(EXPECTED_U, np.log(3) + 2)),
