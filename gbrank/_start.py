@@ -136,7 +136,7 @@ def model_scores(model: Any, X: Any, layout: QueryLayout) -> FloatArray:
 def _best_scale(objective: Objective, rows: Rows, scores: FloatArray) -> float:
     """Return the factor of the scores at which the objective pulls them neither up nor down.
 
-    Least squares gives scores on the scale of normalised gains, a loss may want logits. Along the
+    Least squares gives scores on the scale of gains, a loss may want logits. Along the
     ray of scaled scores a convex loss is least where its gradient is orthogonal to the scores.
     """
     layout = rows.layout

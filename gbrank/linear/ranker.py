@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gbrank.gains import compute_discounts, compute_gains, ideal_dcg
+from gbrank.gains import compute_gains
 from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_weights
 from gbrank.linear.columns import (
     KINDS,
@@ -24,7 +24,7 @@ from gbrank.objectives.params import check_seed, check_whole
 
 
 class LinearRanker(BaseEstimator):
-    r"""Least squares on normalised gains, in features that are tamed or relative to their query.
+    r"""Least squares on gains, in features that are tamed or relative to their query.
 
     Two kinds. The pointwise one gives every feature a monotone step function of its value (its
     rank among all training rows, and a logarithm), so that a document is scored by itself. The
@@ -49,7 +49,7 @@ class LinearRanker(BaseEstimator):
         Coefficients of each feature's rank, logarithm, missing indicator, z-score and rank within
         the query.
     penalty_ : float
-        Ridge penalty, chosen on held-out queries.
+        Ridge penalty, the one with the least squared error on held-out queries.
     held_out_score_ : float
         Mean NDCG@10, of these gains, on held-out queries with that penalty; NaN if there are none.
     n_features_in_ : int
@@ -170,14 +170,16 @@ class LinearRanker(BaseEstimator):
         del values
         if len(places) == 0:
             return rows, np.zeros(len(rows))
-        best = ideal_dcg(gains, bounds, compute_discounts(int(sizes.max())))
-        target = (gains / np.repeat(best, sizes))[None, :]
+        target = (gains / gains.max())[None, :]  # squares of gains may overflow
         centre_columns(target, bounds)
         row_weight = None if weight is None else weight[rows]
-        ridge = fit_ridge(columns, target[0], gains, sizes, row_weight)
+        ridge = fit_ridge(columns, target[0], sizes, row_weight)
         self.coef_[places[:, 0], places[:, 1]] = ridge.coefficients
         self.penalty_ = ridge.penalty
-        self.held_out_score_ = float(ridge.scores.max())
+        if len(sizes) > 1:
+            self.held_out_score_ = float(
+                ndcg_score(gains, ridge.held_out, group=sizes, gain="linear", k=10, n_jobs=1)
+            )
         return rows, ridge.held_out
 
     def _draw_rows(

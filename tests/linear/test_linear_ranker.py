@@ -39,14 +39,12 @@ def z_scored(X, qid):
     return out
 
 
-def normalised_gains(y, qid):
-    out = np.zeros(len(y))
+def centred_gains(y, qid):
+    """Gains, relative to the largest of all, less the mean of their query."""
+    gains = 2.0**y - 1
+    out = gains / gains.max()
     for query in np.unique(qid):
-        rows = qid == query
-        gains = 2.0 ** y[rows] - 1
-        best = np.sort(gains)[::-1] @ (1 / np.log2(np.arange(2, len(gains) + 2)))
-        out[rows] = gains / best if best else 0
-        out[rows] -= out[rows].mean()
+        out[qid == query] -= out[qid == query].mean()
     return out
 
 
@@ -69,32 +67,60 @@ def test_relative_is_ridge_on_z_scores_and_ranks_within_the_query(data):
     spread = Z[keep].std(axis=0)
     spread[spread == 0] = np.inf  # constant within queries
     known = Ridge(alpha=ranker.penalty_, fit_intercept=False)
-    known.fit(Z[keep] / spread, normalised_gains(data.y, data.qid)[keep])
+    known.fit(Z[keep] / spread, centred_gains(data.y, data.qid)[keep])
     found = np.concatenate([ranker.coef_[:, 3], ranker.coef_[:, 4]])
     np.testing.assert_allclose(found, known.coef_ / spread, rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(ranker.predict(data.X, qid=data.qid), Z @ found, atol=1e-10)
 
 
-def test_held_out_scores_are_those_of_fits_to_the_other_folds(data):
-    """Leave a fold out by hand: weights of 0 are as good as absence."""
+@pytest.mark.parametrize("weighted", [False, True])
+def test_penalty_has_the_least_squared_error_on_held_out_queries(data, weighted):
+    """All penalties, all folds, by scikit-learn."""
+    weight = np.random.default_rng(1).uniform(0.1, 5, len(data.y)) ** 3 if weighted else None
+    noisy = np.random.default_rng(2).integers(0, 5, len(data.y)).astype(float)
+    labels = np.where(np.random.default_rng(3).random(len(data.y)) < 0.8, noisy, data.y)
     ranker = LinearRanker(relative=True)
-    layout = QueryLayout.from_qid(data.qid)
-    rows, held_out = ranker._fit_queries(data.X, data.y, layout, None)
-    queries = data.qid[rows]
+    rows, held_out = ranker._fit_queries(data.X, labels, QueryLayout.from_qid(data.qid), weight)
+    queries, X = data.qid[rows], data.X[rows].astype(float)
     order = queries[np.flatnonzero(np.diff(queries, prepend=-1))]
-    fold = order[: len(order) // N_FOLDS]  # the first stretch of the drawn queries
-    X = data.X[rows].astype(float)
+    fold = np.zeros(len(rows), dtype=int)
+    cuts = np.arange(N_FOLDS + 1) * len(order) // N_FOLDS
+    for number in range(N_FOLDS):
+        fold[np.isin(queries, order[cuts[number] : cuts[number + 1]])] = number
     Z = np.hstack([z_scored(X, queries), ranks_within(X, queries)])
     spread = Z.std(axis=0)
     spread[spread == 0] = np.inf
-    others = ~np.isin(queries, fold)
-    known = Ridge(alpha=ranker.penalty_, fit_intercept=False)
-    known.fit((Z / spread)[others], normalised_gains(data.y[rows], queries)[others])
-    expected = known.predict((Z / spread)[~others])
-    np.testing.assert_allclose(held_out[~others], expected, rtol=1e-6, atol=1e-9)
+    target, w = centred_gains(labels[rows], queries), np.ones(len(rows))
+    if weighted:
+        w = weight[rows] / weight[rows].mean()
+    errors = []
+    for penalty in ridge.PENALTIES:
+        missed = np.zeros(len(rows))
+        for number in range(N_FOLDS):
+            out = fold == number
+            known = Ridge(alpha=penalty, fit_intercept=False)
+            known.fit((Z / spread)[~out], target[~out], sample_weight=w[~out])
+            missed[out] = known.predict((Z / spread)[out]) - target[out]
+        errors.append(w @ missed**2)
+        if penalty == ranker.penalty_:
+            np.testing.assert_allclose(held_out - target, missed, rtol=1e-6, atol=1e-9)
+    assert ranker.penalty_ == ridge.PENALTIES[np.argmin(errors)]
+    assert 0 < np.argmin(errors) < len(errors) - 1
 
 
-def test_penalty_is_the_best_on_held_out_queries(data):
+@pytest.mark.parametrize("relative", [False, True])
+def test_the_scale_of_weights_does_not_matter(data, relative):
+    weight = np.random.default_rng(1).uniform(0.1, 5, len(data.y))
+    fits = [
+        LinearRanker(relative).fit(data.X, data.y, qid=data.qid, sample_weight=scale * weight)
+        for scale in (1.0, 2.0**-40, 2.0**900)
+    ]
+    for fit in fits[1:]:
+        assert fit.penalty_ == fits[0].penalty_
+        np.testing.assert_array_equal(fit.coef_, fits[0].coef_)
+
+
+def test_noise_is_shrunk_to_nearly_nothing(data):
     """Where the target is noise, held-out queries ask for the strongest shrinkage there is."""
     noise = np.random.default_rng(0).permutation(data.y)
     ranker = LinearRanker().fit(data.X, noise, qid=data.qid)
@@ -263,7 +289,7 @@ def test_fits_on_two_threads_leave_blas_as_it_was(monkeypatch):
 
     monkeypatch.setattr(ridge, "_fit", slow_fit)
     before = blas_threads()
-    fits = [threading.Thread(target=ridge.fit_ridge, args=(None,) * 5) for _ in range(2)]
+    fits = [threading.Thread(target=ridge.fit_ridge, args=(None,) * 4) for _ in range(2)]
     for fit in fits:
         fit.start()
         time.sleep(0.03)
