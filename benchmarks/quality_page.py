@@ -190,7 +190,8 @@ def _noise(sets: Results) -> str:
             means = [_mean(_folds(results, name, level), "ndcg@5") for level in levels]
             lost = means[0] - means[-1]
             rows.append([f"`{name}`", *(f"{mean:.4f}" for mean in means), f"{lost:.4f}"])
-        text += f"\n### {data}, NDCG@5\n\n{_table(heads, rows)}"
+        trials = len({trial.trial for trial in results})
+        text += f"\n### {data}, NDCG@5, {trials} trials\n\n{_table(heads, rows)}"
         tests = []
         for level in levels:
             for mine in OURS:
