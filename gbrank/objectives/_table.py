@@ -74,7 +74,7 @@ ROWS = (
     ),
     ObjectiveRow(
         "bregman_logistic",
-        "`sum log(1 + e^t_i) - t_i u_i`, `t = s - log(m - 1)`",
+        "`sum log(1 + e^t_i) - t_i u_i`, `t = s + logit(mean u)`",
         "NDCG",
         "`m`",
         "a guarantee, with bounded gradients",
