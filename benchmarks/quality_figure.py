@@ -15,6 +15,19 @@ LABELS = {
 }
 
 
+#: Trial t uses fold t modulo it.
+N_FOLDS = 5
+
+
+def _folds(results: dict[Trial, Result], objective: str, level: float) -> list[float]:
+    """Return the NDCG@5 of each fold, mean over its trials, which share their test queries."""
+    found: dict[int, list[float]] = {}
+    for trial, result in results.items():
+        if (trial.objective, trial.level) == (objective, level):
+            found.setdefault(trial.trial % N_FOLDS, []).append(result.means["ndcg@5"])
+    return [float(np.mean(values)) for values in found.values()]
+
+
 def draw_noise(sets: dict[str, dict[Trial, Result]], path: Path) -> None:
     """Draw one panel per data set: mean and standard error over folds at each level."""
     try:
@@ -30,14 +43,7 @@ def draw_noise(sets: dict[str, dict[Trial, Result]], path: Path) -> None:
     for axes, (data, results) in zip(grid[0], sets.items(), strict=True):
         levels = sorted({trial.level for trial in results})
         for shift, (name, (label, color, line)) in enumerate(LABELS.items()):
-            cells = [
-                [
-                    r.means["ndcg@5"]
-                    for t, r in results.items()
-                    if (t.objective, t.level) == (name, x)
-                ]
-                for x in levels
-            ]
+            cells = [_folds(results, name, level) for level in levels]
             if not all(cells):
                 continue
             axes.errorbar(
@@ -47,8 +53,10 @@ def draw_noise(sets: dict[str, dict[Trial, Result]], path: Path) -> None:
                 label=label, color=color, linestyle=line, marker="o", markersize=4, capsize=2,
                 linewidth=1.8,
             )  # fmt: skip
-        n_folds = len({trial.trial for trial in results})
-        axes.set_title(f"{data}: {n_folds} folds", loc="left", fontsize=10)
+        trials = {trial.trial for trial in results}
+        folds = {trial % N_FOLDS for trial in trials}
+        title = f"{data}: {len(folds)} folds, {len(trials)} trials"
+        axes.set_title(title, loc="left", fontsize=10)
         axes.set_xticks([100 * level for level in levels])
         axes.set_xlabel("training labels replaced at random, %")
         axes.grid(axis="y", alpha=0.3)

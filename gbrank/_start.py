@@ -142,6 +142,8 @@ def _best_scale(objective: Objective, rows: Rows, scores: FloatArray) -> float:
     layout = rows.layout
     labels, ordered = layout.sort(rows.labels), layout.sort(scores)
     weight = None if rows.weight is None else layout.sort(rows.weight)
+    if weight is not None and weight.any():
+        weight = weight / weight.max()  # gradients are in single precision
     plain = objective.plain_gradient()
 
     def slope(factor: float) -> float:

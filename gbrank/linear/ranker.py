@@ -17,7 +17,7 @@ from gbrank.linear.columns import (
     relative_columns,
     write_columns,
 )
-from gbrank.linear.ridge import fit_ridge
+from gbrank.linear.ridge import fit_ridge, tamed_gains
 from gbrank.linear.steps import FeatureSteps, fit_steps
 from gbrank.metrics import ndcg_score
 from gbrank.objectives.params import check_seed, check_whole
@@ -49,7 +49,8 @@ class LinearRanker(BaseEstimator):
         Coefficients of each feature's rank, logarithm, missing indicator, z-score and rank within
         the query.
     penalty_ : float
-        Ridge penalty, the one with the least squared error on held-out queries.
+        Ridge penalty, the one with the least squared error on held-out queries; with a single query
+        the middle one of those tried, with none infinity.
     held_out_score_ : float
         Mean NDCG@10, of these gains, on held-out queries with that penalty; NaN if there are none.
     n_features_in_ : int
@@ -170,7 +171,7 @@ class LinearRanker(BaseEstimator):
         del values
         if len(places) == 0:
             return rows, np.zeros(len(rows))
-        target = (gains / gains.max())[None, :]  # squares of gains may overflow
+        target = tamed_gains(gains, bounds)[None, :]
         centre_columns(target, bounds)
         row_weight = None if weight is None else weight[rows]
         ridge = fit_ridge(columns, target[0], sizes, row_weight)

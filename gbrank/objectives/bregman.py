@@ -13,8 +13,9 @@ leaf that only says so often wins over one that ranks. b is one number a list an
 of scores. It depends on the labels, and yet takes nothing from the guarantee: the expectation over
 labels is least where ``F(s_i) = E[u_i]`` with ``F(t) = E[1 / (1 + e^-(t + b))]``, an increasing
 function that is the same for all documents of the list; and as the curvature is at most 1/4, scores
-that miss the least expectation by r have ``sum (F(s_i) - E[u_i])^2 <= r / 2``, what theorem 8 asks
-for. Where all labels of the list have one mean u, ``s = logit(E[u]) - b``.
+that miss the least expectation by r have ``sum (F(s_i) - E[u_i])^2 <= r / 2``, what the bound of
+theorem 10 is made from. Where all labels that may occur have the same mean u, the least is at
+``s = logit(E[u]) - b``.
 
 u must lie in [0, 1], so discounts count relative to that of the first rank, which the logarithmic
 one has 1 for anyway.
@@ -42,7 +43,7 @@ all u are 1 and every step upwards lowers the loss.) The loss is convex, so with
 below 1 it falls.
 
 Reference: Ravikumar, Tewari, Yang, On NDCG consistency of listwise ranking methods, AISTATS 2011,
-theorems 8 and 9 (the definition of the divergence there should have the gradient of psi, not its
+theorems 8 to 10 (the definition of the divergence there should have the gradient of psi, not its
 inverse).
 """
 
@@ -70,7 +71,7 @@ def _bregman_rows(scores, target, base, weight, grad, hess):
 
 
 def _base(mean: Any) -> Any:
-    """Logit of a list's mean u, which rounding may bring to 1 and a discount of 0 to 0."""
+    """Logit of a list's mean u, which rounding may bring to 1; it is 0 in lists left out."""
     inside = np.clip(mean, _NEARLY_0, 1.0 - _NEARLY_0)
     return np.log(inside / (1.0 - inside))
 

@@ -103,7 +103,7 @@ def excess_risk_bound(
     Squared              1, or 1 / (2m) (mean)  L2           equality
     QNorm penalized      1 / (q - 1)            Lq           the paper
     KL                   1 / (2 mass)           L-infinity   Pinsker's inequality
-    Bregman (logistic)   2                      L2           the loss bends by at most 1/4
+    Bregman (logistic)   2                      L2           its curvature is at most 1/4
     ===================  =====================  ===========  ===================================
 
     Parameters

@@ -39,12 +39,18 @@ def z_scored(X, qid):
     return out
 
 
-def centred_gains(y, qid):
-    """Gains, relative to the largest of all, less the mean of their query."""
+def targets(y, qid):
+    """Gains over the best DCG, or over four times the usual one; less the mean of their query."""
     gains = 2.0**y - 1
-    out = gains / gains.max()
+    best = {}
     for query in np.unique(qid):
-        out[qid == query] -= out[qid == query].mean()
+        first = np.sort(gains[qid == query])[::-1]
+        best[query] = first @ (1 / np.log2(np.arange(2, len(first) + 2)))
+    usual = 4 * np.median(list(best.values()))
+    out = np.zeros(len(y))
+    for query in np.unique(qid):
+        own = gains[qid == query] / max(best[query], usual)
+        out[qid == query] = own - own.mean()
     return out
 
 
@@ -67,7 +73,7 @@ def test_relative_is_ridge_on_z_scores_and_ranks_within_the_query(data):
     spread = Z[keep].std(axis=0)
     spread[spread == 0] = np.inf  # constant within queries
     known = Ridge(alpha=ranker.penalty_, fit_intercept=False)
-    known.fit(Z[keep] / spread, centred_gains(data.y, data.qid)[keep])
+    known.fit(Z[keep] / spread, targets(data.y[keep], data.qid[keep]))
     found = np.concatenate([ranker.coef_[:, 3], ranker.coef_[:, 4]])
     np.testing.assert_allclose(found, known.coef_ / spread, rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(ranker.predict(data.X, qid=data.qid), Z @ found, atol=1e-10)
@@ -90,7 +96,7 @@ def test_penalty_has_the_least_squared_error_on_held_out_queries(data, weighted)
     Z = np.hstack([z_scored(X, queries), ranks_within(X, queries)])
     spread = Z.std(axis=0)
     spread[spread == 0] = np.inf
-    target, w = centred_gains(labels[rows], queries), np.ones(len(rows))
+    target, w = targets(labels[rows], queries), np.ones(len(rows))
     if weighted:
         w = weight[rows] / weight[rows].mean()
     errors = []
@@ -118,6 +124,33 @@ def test_the_scale_of_weights_does_not_matter(data, relative):
     for fit in fits[1:]:
         assert fit.penalty_ == fits[0].penalty_
         np.testing.assert_array_equal(fit.coef_, fits[0].coef_)
+
+
+@pytest.mark.parametrize("relative", [False, True])
+@pytest.mark.parametrize("label", [8.0, 15.0, 30.0, 900.0])
+def test_one_label_far_above_the_others_changes_little(data, relative, label):
+    """With gains as they are, a label of 15 among labels of up to 4 outweighs all others."""
+    labels = data.y.copy()
+    labels[17] = label
+    fits = [LinearRanker(relative).fit(data.X, y, qid=data.qid) for y in (data.y, labels)]
+    plain, other = (fit.score(data.X, data.y, qid=data.qid) for fit in fits)
+    assert plain > 0.7
+    assert other > plain - 0.03
+
+
+def test_queries_of_many_magnitudes(data):
+    """Those far below the usual fall out, and none is divided by nothing."""
+    scale = 10.0 ** np.linspace(-300, 290, 60)[np.unique(data.qid, return_inverse=True)[1]]
+    ranker = LinearRanker(gain="linear").fit(data.X, scale * data.y, qid=data.qid)
+    assert np.isfinite(ranker.coef_).all()
+    assert ranker.score(data.X, data.y, qid=data.qid) > 0.5
+
+
+def test_a_query_that_others_tell_nothing_of_is_not_fitted_for_itself(data):
+    """Held-out errors are alike for all penalties: the strongest is taken."""
+    weight = np.where(data.qid == data.qid[0], 1e30, 1.0)
+    ranker = LinearRanker().fit(data.X, data.y, qid=data.qid, sample_weight=weight)
+    assert ranker.penalty_ == ridge.PENALTIES[-1]
 
 
 def test_noise_is_shrunk_to_nearly_nothing(data):
