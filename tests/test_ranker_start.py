@@ -276,3 +276,15 @@ def test_a_window_takes_the_middle_of_the_best_stretch(data):
         ranker.fit(data.X, data.y, qid=data.qid, eval_X=data.X, eval_y=data.y, eval_qid=data.qid)
         found[window] = ranker.best_iteration_
     assert found == {1: 2, 3: 5}
+
+
+def test_the_scale_of_weights_does_not_change_the_start():
+    """Weights near the smallest number of single precision made all gradients 0, and its scale 1."""
+    data = make_ranking(40, random_state=0)
+    coefficients = []
+    for scale in (1.0, 1e-44):
+        weight = np.full(len(data.y), scale)
+        ranker = Ranker(n_estimators=1, n_jobs=1)
+        ranker.fit(data.X, data.y, qid=data.qid, sample_weight=weight)
+        coefficients.append(ranker.linear_coef_)
+    np.testing.assert_array_equal(*coefficients)
