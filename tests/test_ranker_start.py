@@ -279,7 +279,7 @@ def test_a_window_takes_the_middle_of_the_best_stretch(data):
 
 
 def test_the_scale_of_weights_does_not_change_the_start():
-    """Weights near the smallest number of single precision made all gradients 0, and its scale 1."""
+    """Gradients are in single precision, where weights of 1e-44 are nearly nothing."""
     data = make_ranking(40, random_state=0)
     coefficients = []
     for scale in (1.0, 1e-44):
