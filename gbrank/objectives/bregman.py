@@ -57,7 +57,7 @@ from gbrank.gains import DiscountSpec, GainSpec, compute_discounts
 from gbrank.layout import FloatArray, IntArray, QueryLayout
 from gbrank.objectives.base import Float32Array
 from gbrank.objectives.params import check_choice
-from gbrank.objectives.relevance import RelevanceObjective
+from gbrank.objectives.relevance import RelevanceObjective, mean_of_queries
 
 _NEARLY_0 = 1e-12
 
@@ -137,10 +137,8 @@ class Bregman(RelevanceObjective):
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         relevance, counts = self.relevance(labels, layout)
         target, sizes = self._in_unit_interval(relevance), layout.sizes
-        mean = np.zeros(layout.n_queries)
-        filled = sizes > 0
-        mean[filled] = np.add.reduceat(target, layout.bounds[:-1][filled]) / sizes[filled]
-        return target, np.repeat(_base(mean), sizes), np.repeat(counts.astype(np.float64), sizes)
+        base = _base(mean_of_queries(target, layout))
+        return target, np.repeat(base, sizes), np.repeat(counts.astype(np.float64), sizes)
 
     def step(
         self,

@@ -39,7 +39,7 @@ from gbrank.fastmath import exp
 from gbrank.gains import DiscountSpec, GainSpec
 from gbrank.layout import FloatArray, IntArray, QueryLayout
 from gbrank.objectives.base import Float32Array
-from gbrank.objectives.relevance import RelevanceObjective
+from gbrank.objectives.relevance import RelevanceObjective, mean_of_queries
 
 _HIGHEST = 60.0
 
@@ -100,11 +100,7 @@ class KL(RelevanceObjective):
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         target, counts = self.relevance(labels, layout)
         base = np.full(layout.n_queries, -np.inf)  # q = 0 in queries that do not count
-        filled = layout.sizes > 0
-        if filled.any():
-            totals = np.zeros(layout.n_queries)
-            totals[filled] = np.add.reduceat(target, layout.bounds[:-1][filled])
-            base[counts] = np.log(totals[counts] / layout.sizes[counts])
+        base[counts] = np.log(mean_of_queries(target, layout)[counts])
         return target, np.repeat(base, layout.sizes)
 
     def step(

@@ -75,6 +75,15 @@ def compute_relevance(
     return gains / np.repeat(np.where(counts, divisor, np.inf), sizes), counts
 
 
+def mean_of_queries(values: FloatArray, layout: QueryLayout) -> FloatArray:
+    """Return the mean of a value per row in each query; 0 in queries without rows."""
+    means, filled = np.zeros(layout.n_queries), layout.sizes > 0
+    if filled.any():
+        totals = np.add.reduceat(values, layout.bounds[:-1][filled])
+        means[filled] = totals / layout.sizes[filled]
+    return means
+
+
 def query_relevance(
     labels: FloatArray,
     gain: GainSpec = "exp",

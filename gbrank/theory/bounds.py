@@ -95,7 +95,8 @@ def excess_risk_bound(
 
         best NDCG - NDCG  <=  2 |D|_* / sqrt(C) * sqrt(loss - least loss)
 
-    expectations over labels, and over queries too if each has at most m documents.
+    expectations over labels, and over queries too if each has at most m documents. (Scores of
+    Bregman count from a base that depends on the labels; its bound rests on its curvature instead.)
 
     ===================  =====================  ===========  ===================================
     objective            C                      dual norm    because
