@@ -200,7 +200,8 @@ def paper_table(section: Section) -> tuple[str, Table] | None:
         p = row.p_queries if over == "queries" else row.p_trials
         verdict = verdict_of(row.difference, p, preset.alpha)
         counts[verdict] += 1
-        text = f"{row.difference:+.4f}{MARKS[verdict]} (p {p:.2g})"
+        text = f"{row.difference:+.4f}{MARKS[verdict]}"
+        text += "" if np.isnan(p) else f" (p {p:.2g})"  # of a single trial there is none
         name = f"{row.objective} against {row.against}"
         cells.setdefault(name, {})[place(row)] = text
     body = [[name, *(mine.get(column, "") for column in columns)] for name, mine in cells.items()]
