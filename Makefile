@@ -7,7 +7,7 @@ RUN := $(VENV)/bin/python
 SOURCES := gbrank tests benchmarks notebooks/execute.py
 # numba's cache does not see that a kernel called from another file has changed, so its folder
 # carries a checksum of all sources (the tests do the same).
-CACHE = $(CURDIR)/.numba_cache/$(shell cat gbrank/*.py gbrank/*/*.py | cksum | cut -d ' ' -f 1)
+CACHE = $(CURDIR)/.numba_cache/$(shell find gbrank -name '*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d ' ' -f 1)
 
 .PHONY: help demo test test-all check-install lint format bench notebooks wheel clean
 .SECONDARY:
@@ -16,7 +16,7 @@ help:
 	@echo "make demo      train on synthetic data at three noise levels: a table, plots, a report"
 	@echo "make test      lint, types and all tests but the slow ones"
 	@echo "make test-all  the slow tests too"
-	@echo "make lint      ruff and mypy"
+	@echo "make lint      ruff, mypy and the levels of the folders"
 	@echo "make check-install  build, and try the wheel with the oldest and newest dependencies"
 	@echo "make format    let ruff rewrite the files"
 	@echo "make bench     speed against LightGBM's own objectives"
@@ -40,6 +40,7 @@ lint: $(VENV)/.installed-lint
 	$(RUN) -m ruff check $(SOURCES)
 	$(RUN) -m ruff format --check $(SOURCES)
 	$(RUN) -m mypy
+	$(VENV)/bin/lint-imports --no-logo
 
 format: $(VENV)/.installed-lint
 	$(RUN) -m ruff check --fix $(SOURCES)

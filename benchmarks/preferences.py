@@ -33,8 +33,8 @@ from common.provenance import provenance
 from common.real_data import Part, data_folder, load_fold
 
 from gbrank import Objective, PairwiseLogistic, PreferenceLogistic, Squared, UStatistic
+from gbrank.core.queries import QueryLayout
 from gbrank.data import make_ranking
-from gbrank.layout import QueryLayout
 from gbrank.metrics import ndcg_score
 from gbrank.preferences import BoundObservations
 from gbrank.simulate import bradley_terry

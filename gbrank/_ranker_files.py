@@ -8,7 +8,7 @@ import lightgbm as lgb
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from gbrank.model_file import read_model, write_model
+from gbrank.boosting import read_model, write_model
 
 
 class RankerFiles(BaseEstimator):
@@ -34,7 +34,7 @@ class RankerFiles(BaseEstimator):
 
         See Also
         --------
-        gbrank.model_file : the format.
+        gbrank.boosting.model_file : the format.
         """
         check_is_fitted(self)
         fitted = {name: value for name, value in vars(self).items() if _is_saved(name)}
@@ -87,6 +87,6 @@ class RankerFiles(BaseEstimator):
 
 
 def _is_saved(attribute: str) -> bool:
-    """Tell whether a model file holds this attribute as it is: what fit sets, but the trees."""
+    """Return whether a model file holds this attribute as it is: what fit sets, but the trees."""
     by_fit = attribute.endswith("_") and not attribute.startswith("_")
     return by_fit and attribute not in ("booster_", "objective_", "feature_importances_")

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from gbrank._datasets import Rows, check_dataset, check_rows
-from gbrank._tables import column_names, is_sequence, is_table, take_column
+from gbrank.boosting import Rows, check_dataset, check_rows
+from gbrank.core import column_names, is_sequence, is_table, take_column
 from gbrank.objectives import Objective
 from gbrank.preferences import Observations
 

@@ -7,12 +7,10 @@ from typing import Any
 import lightgbm as lgb
 from sklearn.base import BaseEstimator, clone
 
-from gbrank._lightgbm_params import LIGHTGBM_NAMES, check_other_params
-from gbrank._training import as_booster
+from gbrank.boosting import LIGHTGBM_NAMES, as_booster, check_other_params
+from gbrank.core import check_integer, check_number, check_seed, resolve_n_jobs
 from gbrank.metrics import feval
 from gbrank.objectives import Objective, QuerySubsampled, get_objective
-from gbrank.objectives.params import check_number, check_seed, check_whole
-from gbrank.parallel import resolve_n_jobs
 
 
 class RankerParameters(BaseEstimator):
@@ -65,9 +63,9 @@ class RankerParameters(BaseEstimator):
         return objectives
 
     def _lightgbm_params(self) -> dict[str, Any]:
-        check_whole("n_estimators", self.n_estimators, low=1)
+        check_integer("n_estimators", self.n_estimators, low=1)
         if self.early_stopping_rounds is not None:
-            check_whole("early_stopping_rounds", self.early_stopping_rounds, low=1, also="None")
+            check_integer("early_stopping_rounds", self.early_stopping_rounds, low=1, also="None")
             if self.boosting_type == "dart":
                 raise ValueError(
                     "early_stopping_rounds cannot be used with boosting_type='dart', which changes "
@@ -82,8 +80,8 @@ class RankerParameters(BaseEstimator):
                 low_open=True,
                 also="None",
             )
-        check_whole("early_stopping_window", self.early_stopping_window, low=1)
-        check_whole("n_models", self.n_models, low=1)
+        check_integer("early_stopping_window", self.early_stopping_window, low=1)
+        check_integer("n_models", self.n_models, low=1)
         check_number("query_subsample", self.query_subsample, low=0.0, high=1.0, low_open=True)
         if self.random_state is not None:
             check_seed(self.random_state)

@@ -14,11 +14,18 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples
 
-from gbrank._datasets import check_rows, make_dataset
-from gbrank.layout import IntArray, QueryLayout, check_labels
+from gbrank.boosting import check_rows, make_dataset
+from gbrank.core import (
+    IntArray,
+    QueryLayout,
+    check_choice,
+    check_integer,
+    check_labels,
+    check_number,
+    check_seed,
+)
 from gbrank.metrics import feval
 from gbrank.objectives import get_objective, list_objectives
-from gbrank.objectives.params import check_choice, check_number, check_seed, check_whole
 
 _STRATA = (None, "length", "relevant", "both")
 Split = tuple[IntArray, IntArray]
@@ -128,7 +135,7 @@ class QueryKFold(_QuerySplitter):
 
     def _check_params(self) -> None:
         super()._check_params()
-        check_whole("n_splits", self.n_splits, low=2)
+        check_integer("n_splits", self.n_splits, low=2)
         check_choice("shuffle", self.shuffle, (True, False))
         check_seed(self.random_state)
 
@@ -150,7 +157,7 @@ class QueryShuffleSplit(_QuerySplitter):
     Parameters
     ----------
     n_splits : int >= 1, default=10
-        Number of splits, drawn anew each.
+        Number of splits, drawn again each.
     test_size : float in (0, 1), default=0.2
         Share of queries in the test part, at least one and not all.
     stratify : {None, "length", "relevant", "both"}, default=None
@@ -187,7 +194,7 @@ class QueryShuffleSplit(_QuerySplitter):
 
     def _check_params(self) -> None:
         super()._check_params()
-        check_whole("n_splits", self.n_splits, low=1)
+        check_integer("n_splits", self.n_splits, low=1)
         check_number("test_size", self.test_size, low=0.0, low_open=True, high=1.0)
         check_seed(self.random_state)
 
@@ -284,7 +291,7 @@ def cv(
     wanted = metrics if isinstance(metrics, list | tuple) else [metrics]
     given = list(callbacks or [])
     if early_stopping_rounds is not None:
-        check_whole("early_stopping_rounds", early_stopping_rounds, low=1, also="None")
+        check_integer("early_stopping_rounds", early_stopping_rounds, low=1, also="None")
         given.append(
             lgb.early_stopping(early_stopping_rounds, first_metric_only=True, verbose=False)
         )

@@ -8,31 +8,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from gbrank._boosting import Start, boost, make_start
-from gbrank._datasets import one_column
 from gbrank._ranker_files import RankerFiles
-from gbrank._ranker_input import (
-    RankerInput,
-    evaluation_sets,
-    preferences_of,
-    refuse_with_dataset,
-)
+from gbrank._ranker_input import RankerInput, evaluation_sets, preferences_of, refuse_with_dataset
 from gbrank._ranker_parameters import RankerParameters
-from gbrank._saved_values import SavedByName, refuse_stand_ins
-from gbrank._start import model_scores, resolve_start
-from gbrank._tables import (
+from gbrank.boosting import SavedByName, boost, check_no_placeholders
+from gbrank.core import (
+    FloatArray,
+    IntArray,
+    QueryLayout,
     as_lightgbm_input,
     batches,
     count_rows_of,
     is_sequence,
     numeric_matrix,
+    one_column,
+    resolve_n_jobs,
 )
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.linear.ranker import relative_scores
+from gbrank.linear import relative_scores
 from gbrank.metrics import ndcg_score
 from gbrank.objectives import Objective
-from gbrank.parallel import resolve_n_jobs
 from gbrank.preferences import Observations
+from gbrank.start import Start, make_start, model_scores, resolve_start
 
 
 class Ranker(RankerInput, RankerParameters, RankerFiles):
@@ -57,7 +53,7 @@ class Ranker(RankerInput, RankerParameters, RankerFiles):
     min_child_samples : int, default=50
         Rows that a leaf needs.
     min_child_weight : float, default=1e-3
-        Sum of curvatures that a leaf needs.
+        Sum of hessians that a leaf needs.
     min_split_gain : float, default=0.0
         Gain that a split needs.
     subsample : float, default=0.7
@@ -96,7 +92,7 @@ class Ranker(RankerInput, RankerParameters, RankerFiles):
     n_models : int, default=1
         Number of boosters, of different seeds, whose mean is the model.
     query_subsample : float, default=1.0
-        Share of the queries that each tree sees, drawn anew for each.
+        Share of the queries that each tree sees, drawn again for each.
     warm_start : bool, default=False
         Whether :meth:`fit` goes on from the trees of the last call, up to ``n_estimators`` in all.
     qid : str, default=None
@@ -269,7 +265,7 @@ class Ranker(RankerInput, RankerParameters, RankerFiles):
         group : array of shape (n_queries,)
             Instead of ``qid``: number of rows of each query, rows of a query being consecutive.
         sample_weight : array of shape (n_rows,) or (n_queries,)
-            Weight of each row, which multiplies its gradient and curvature; or of each query, in
+            Weight of each row, which multiplies its gradient and hessian; or of each query, in
             the order of first appearance, which is the weight of all its rows.
         init_score : array of shape (n_rows,)
             Scores to start from instead of 0. As in LightGBM they are not part of the model:
@@ -291,7 +287,7 @@ class Ranker(RankerInput, RankerParameters, RankerFiles):
         callbacks : list of callables
             LightGBM callbacks.
         """
-        refuse_stand_ins(self.get_params())
+        check_no_placeholders(self.get_params())
         objective = self._resolve_objective()
         params = self._lightgbm_params()
         first_trees, n_trees = self._trees_to_go_on_from(init_model)

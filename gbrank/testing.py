@@ -12,8 +12,8 @@ from itertools import pairwise
 import numpy as np
 from sklearn.base import clone
 
-from gbrank.layout import FloatArray, IntArray
-from gbrank.objectives.base import Float32Array, Objective
+from gbrank.core import Float32Array, FloatArray, IntArray
+from gbrank.objectives import Objective
 
 _SIZES = (1, 2, 3, 7, 20, 50)
 _STEP = 1e-5  # of finite differences: error about 1e-10 for third derivatives around 1
@@ -22,7 +22,7 @@ _STEP = 1e-5  # of finite differences: error about 1e-10 for third derivatives a
 def check_objective(objective: Objective) -> None:
     """Raise an ``AssertionError`` that says what is wrong if an objective breaks the contract.
 
-    Checked: shapes and types; the gradient, and the curvature where it is declared exact, against
+    Checked: shapes and types; the gradient, and the hessian where it is declared exact, against
     finite differences of :meth:`~gbrank.Objective.loss`; that a common shift of scores changes
     nothing, where declared; permutation of documents; independence of queries; weights; finite
     numbers for extreme scores and degenerate queries; equal bits for any number of threads, after
@@ -42,7 +42,7 @@ def check_objective(objective: Objective) -> None:
     grad, hess = objective.grad_hess(labels, scores, group)
     _check_numbers(grad, hess, len(labels), name)
     assert np.abs(grad).max() > 0, f"{name}: all gradients are zero on an ordinary example"
-    assert np.abs(hess).max() > 0, f"{name}: all curvatures are zero on an ordinary example"
+    assert np.abs(hess).max() > 0, f"{name}: all hessians are zero on an ordinary example"
     if objective.has_loss:
         _check_against_differences(objective, labels, scores, group, name)
     _check_shift(objective, labels, scores, group, name)
@@ -66,12 +66,12 @@ def _example() -> tuple[FloatArray, FloatArray, IntArray]:
 
 
 def _check_numbers(grad: Float32Array, hess: Float32Array, n_rows: int, name: str) -> None:
-    for values, what in ((grad, "gradients"), (hess, "curvatures")):
+    for values, what in ((grad, "gradients"), (hess, "hessians")):
         assert values.dtype == np.float32, f"{name}: {what} must be float32, got {values.dtype}"
         assert values.shape == (n_rows,), f"{name}: {what} have shape {values.shape}"
         assert values.flags.c_contiguous, f"{name}: {what} must be contiguous"
         assert np.isfinite(values).all(), f"{name}: {what} must be finite"
-    assert (hess >= 0).all(), f"{name}: curvatures must be >= 0"
+    assert (hess >= 0).all(), f"{name}: hessians must be >= 0"
 
 
 def _differences(
@@ -113,10 +113,10 @@ def _check_against_differences(
         scale = max(1.0, float(np.abs(first).max()))
         error = np.abs(grad - first).max() / scale
         assert error < 1e-6, f"{name}: gradient is {error:.1e} off the differences of its loss"
-        if objective.exact_curvature:
+        if objective.exact_hessian:
             scale = max(1.0, float(np.abs(second).max()))
             error = np.abs(hess - second).max() / scale
-            assert error < 1e-5, f"{name}: curvature is {error:.1e} off the differences of its loss"
+            assert error < 1e-5, f"{name}: hessian is {error:.1e} off the differences of its loss"
 
 
 def _check_shift(
@@ -142,7 +142,7 @@ def _check_permutation(
     order = np.concatenate([np.arange(a, b)[::-1] for a, b in pairwise(bounds)])
     straight = objective.grad_hess(labels, scores, group)
     permuted = objective.grad_hess(labels[order], scores[order], group)
-    for before, after, what in zip(straight, permuted, ("gradients", "curvatures"), strict=True):
+    for before, after, what in zip(straight, permuted, ("gradients", "hessians"), strict=True):
         tolerance = 1e-5 * max(1e-3, float(np.abs(before).max()))
         assert np.allclose(before[order], after, rtol=0, atol=tolerance), (
             f"{name}: permuting the documents of a query does not permute its {what}"

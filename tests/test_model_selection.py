@@ -128,7 +128,7 @@ def test_cv_refuses_folds_that_tear_queries(data):
     [
         (
             lambda X, y, q: next(QueryKFold(1).split(X, y, q)),
-            "n_splits must be a whole number >= 2",
+            "n_splits must be an integer >= 2",
         ),
         (lambda X, y, q: next(QueryKFold(999).split(X, y, q)), "more than the number of queries"),
         (lambda X, y, q: next(QueryKFold().split(X, y)), "needs the query id of each row"),

@@ -26,7 +26,7 @@ MODULES = [
 ]
 # Public names of modules that have no __all__.
 SINGLE = {
-    "gbrank.gains": ["compute_discounts", "compute_gains"],
+    "gbrank.core.gains": ["compute_discounts", "compute_gains"],
     "gbrank.preprocessing": ["QueryScaler"],
     "gbrank.testing": ["check_objective"],
 }

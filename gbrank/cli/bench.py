@@ -7,13 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gbrank.cli.files import Documents, read_documents
-from gbrank.cli.options import (
-    UsageError,
-    add_data_options,
-    add_threads,
-    new_command,
-    positive,
-)
+from gbrank.cli.options import UsageError, add_data_options, add_threads, new_command, positive
 from gbrank.cli.output import show
 
 #: LightGBM's own objectives; times are given as multiples of the first.
@@ -57,7 +51,7 @@ def add_command(commands: Any) -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> None:
     """Time objectives in turn."""
     from gbrank import list_objectives
-    from gbrank.parallel import resolve_n_jobs
+    from gbrank.core import resolve_n_jobs
 
     for name in arguments.objectives:
         if name not in list_objectives():
@@ -107,7 +101,7 @@ def _trainings(
     from sklearn.utils import _safe_indexing
 
     from gbrank import get_objective
-    from gbrank.layout import QueryLayout, check_labels
+    from gbrank.core import QueryLayout, check_labels
 
     layout = QueryLayout.from_qid(documents.qid, documents.X.shape[0])
     labels = layout.sort(check_labels(documents.y, layout))
@@ -150,7 +144,7 @@ def _take_turns(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, li
 
 
 def _text(result: dict[str, Any]) -> str:
-    from gbrank.metrics.evaluation import text_table
+    from gbrank.metrics import text_table
 
     rows = [
         [name, f"{entry['ms_per_tree']:.2f}", f"{entry['ratio']:.2f}"]

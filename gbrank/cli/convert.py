@@ -24,7 +24,7 @@ def add_command(commands: Any) -> argparse.ArgumentParser:
         "write data in another format",
         "Write a data file in the format that the name of the target says. A name that ends in "
         ".gz, .bz2, .xz or .zst is compressed. LETOR text has no names of columns, no weights and "
-        "query ids that are whole numbers.",
+        "query ids that are integers.",
         _EXAMPLES,
     )
     parser.add_argument("data", help="data file")
@@ -73,8 +73,8 @@ def write_documents(documents: Documents, target: Path, arguments: argparse.Name
 def _write_letor(documents: Documents, target: Path, zero_based: bool) -> None:
     import numpy as np
 
+    from gbrank.core import QueryLayout
     from gbrank.data import dump_letor
-    from gbrank.layout import QueryLayout
 
     if documents.weight is not None:
         raise ValueError(f"{target}: LETOR text has no weights; leave out --weight")
@@ -82,16 +82,16 @@ def _write_letor(documents: Documents, target: Path, zero_based: bool) -> None:
     if qid.dtype.kind not in "iu":
         layout = QueryLayout.from_qid(documents.qid)
         qid = layout.unsort(np.repeat(np.arange(1, layout.n_queries + 1), layout.sizes))
-        note("query ids that are no whole numbers are numbered from 1, as they come")
-    dump_letor(_numbers(documents.X, target), documents.y, qid, target, zero_based=zero_based)
+        note("query ids that are no integers are numbered from 1, as they come")
+    dump_letor(as_numbers(documents.X, target), documents.y, qid, target, zero_based=zero_based)
 
 
 def _write_npz(documents: Documents, target: Path) -> None:
     import numpy as np
 
-    from gbrank._atomic import atomic_file
+    from gbrank.core import atomic_file
 
-    features = _numbers(documents.X, target)
+    features = as_numbers(documents.X, target)
     arrays = {
         "X": features.toarray() if hasattr(features, "toarray") else features,
         "y": np.asarray(documents.y),
@@ -106,8 +106,8 @@ def _write_npz(documents: Documents, target: Path) -> None:
 
 
 def _write_frame(documents: Documents, target: Path, kind: str) -> None:
-    from gbrank._atomic import atomic_file
-    from gbrank.data._text import compressing
+    from gbrank.core import atomic_file
+    from gbrank.data import compressing
 
     pandas = import_pandas(target, kind)
     frame = documents.X
@@ -134,7 +134,7 @@ def _write_frame(documents: Documents, target: Path, kind: str) -> None:
             stream.write(frame.to_csv(None, sep=separator, index=False).encode())
 
 
-def _numbers(X: Any, target: Path) -> Any:
+def as_numbers(X: Any, target: Path) -> Any:
     """Return features as plain numbers."""
     if not hasattr(X, "columns"):
         return X

@@ -71,7 +71,7 @@ def make_ranker(arguments: argparse.Namespace) -> Any:
 
 def _set_lightgbm_parameters(ranker: Any, parameters: dict[str, Any]) -> None:
     """Give each parameter to the Ranker under the name that it has there."""
-    from gbrank._lightgbm_params import LIGHTGBM_NAMES
+    from gbrank.boosting import LIGHTGBM_NAMES
 
     main_names = _main_names()
     ours = {theirs: ours for ours, theirs in LIGHTGBM_NAMES.items()}

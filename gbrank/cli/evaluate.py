@@ -147,7 +147,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _text(result: dict[str, Any]) -> str:
-    from gbrank.metrics.evaluation import text_table
+    from gbrank.metrics import text_table
 
     if "per_query" in result:
         columns = result["per_query"]

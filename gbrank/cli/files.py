@@ -38,7 +38,7 @@ class Documents:
     @property
     def n_queries(self) -> int:
         """Number of distinct query ids."""
-        from gbrank.layout import QueryLayout
+        from gbrank.core import QueryLayout
 
         return QueryLayout.from_qid(self.qid).n_queries
 
@@ -92,7 +92,7 @@ def read_documents(
 
 def _check(documents: Documents, signed: bool) -> None:
     """Refuse labels, ids and weights that nobody can use, and say in which file they are."""
-    from gbrank.layout import QueryLayout, check_labels, check_weights
+    from gbrank.core import QueryLayout, check_labels, check_weights
 
     try:
         layout = QueryLayout.from_qid(documents.qid, documents.X.shape[0])

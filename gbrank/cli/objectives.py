@@ -31,8 +31,7 @@ def add_command(commands: Any) -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print all objectives, or one."""
-    from gbrank.objectives import list_objectives
-    from gbrank.objectives._table import ROWS, as_plain_text, markdown_table
+    from gbrank.objectives import ROWS, as_plain_text, list_objectives, markdown_table
 
     if arguments.markdown and (arguments.name or arguments.json):
         raise UsageError("--markdown prints the whole table, and not as JSON")

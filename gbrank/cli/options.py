@@ -78,12 +78,12 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
 
 
 def positive(text: str) -> int:
-    """Read a whole number >= 1."""
+    """Read an integer >= 1."""
     return _whole(text, 1)
 
 
 def natural(text: str) -> int:
-    """Read a whole number >= 0."""
+    """Read an integer >= 0."""
     return _whole(text, 0)
 
 
@@ -93,7 +93,7 @@ def _whole(text: str, least: int) -> int:
     except ValueError:
         number = least - 1
     if number < least:
-        raise argparse.ArgumentTypeError(f"must be a whole number >= {least}, got {text!r}")
+        raise argparse.ArgumentTypeError(f"must be an integer >= {least}, got {text!r}")
     return number
 
 

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
     if not arguments.output:
         show(arguments, {"scores": scores}, lines)
         return
-    from gbrank._atomic import write_atomically
+    from gbrank.core import write_atomically
 
     write_atomically(arguments.output, f"{lines}\n".encode())
     result = {"output": arguments.output, "documents": len(scores)}

@@ -6,7 +6,7 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 
-from gbrank._tables import is_table
+from gbrank.core import is_table
 
 
 def check_features(X: Any) -> Any:

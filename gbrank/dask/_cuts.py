@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gbrank.layout import IntArray, QueryLayout
+from gbrank.core import IntArray, QueryLayout
 
 
 class QueryCounts(NamedTuple):

@@ -6,18 +6,20 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse, vstack
 
-from gbrank._datasets import one_column
-from gbrank._tables import as_lightgbm_input, is_table, take_rows
-from gbrank.dask._blocks import rows_of, without_column
-from gbrank.dask._cuts import QueryCounts, count_queries
-from gbrank.layout import (
+from gbrank.core import (
     FloatArray,
     IntArray,
     QueryLayout,
+    as_lightgbm_input,
     check_labels,
     check_scores,
     check_weights,
+    is_table,
+    one_column,
+    take_rows,
 )
+from gbrank.dask._blocks import rows_of, without_column
+from gbrank.dask._cuts import QueryCounts, count_queries
 from gbrank.objectives import Objective
 
 

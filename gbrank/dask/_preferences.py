@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from dask import delayed
 
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array, Objective
-from gbrank.objectives.observed import observed_totals
+from gbrank.core import Float32Array, FloatArray, IntArray, QueryLayout
+from gbrank.objectives import Objective, observed_totals
 from gbrank.preferences import BoundObservations, Observations
 
 #: LightGBM keeps labels as float32, which counts up to here.

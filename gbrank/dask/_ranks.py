@@ -6,10 +6,10 @@ import numpy as np
 from dask import delayed
 from numpy.typing import NDArray
 
+from gbrank.core import FloatArray, IntArray, QueryLayout
 from gbrank.dask._blocks import as_column_of
 from gbrank.dask._cuts import count_queries, rows_in
 from gbrank.dask.metrics import find_cut
-from gbrank.layout import FloatArray, IntArray, QueryLayout
 
 
 def rank_blocks(

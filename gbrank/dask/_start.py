@@ -5,17 +5,15 @@ from typing import Any
 
 from dask import delayed
 
-from gbrank._datasets import check_rows
-from gbrank._model_text import put_together
-from gbrank._start import explained, fit_linear, linear_scores, start_trees
-from gbrank._tables import numeric_matrix
+from gbrank.boosting import check_rows, merge_models
+from gbrank.core import FloatArray, QueryLayout, numeric_matrix
 from gbrank.dask._blocks import rows_of, without_column
 from gbrank.dask._sample import sample_queries
 from gbrank.dask._training import Columns
-from gbrank.layout import FloatArray, QueryLayout
 from gbrank.linear import LinearRanker
 from gbrank.objectives import Objective
 from gbrank.ranker import Ranker
+from gbrank.start import explained, fit_linear, linear_scores, start_trees
 
 #: Queries that the linear ranker is fitted to.
 SAMPLE = 2000
@@ -54,6 +52,6 @@ def put_start_into(local: Ranker, linear: LinearRanker) -> None:
     """Make the start part of a trained model."""
     trees = start_trees(linear)
     n_trees = local.booster_.current_iteration()
-    local.booster_ = put_together([local.booster_], [n_trees], trees)
+    local.booster_ = merge_models([local.booster_], [n_trees], trees)
     local.start_kind_, local.linear_coef_ = "linear", explained(linear)
     local.best_iteration_, local.n_start_trees_ = n_trees, len(trees)

@@ -11,14 +11,19 @@ import numpy as np
 from dask import compute, delayed
 from numpy.typing import NDArray
 
-from gbrank._datasets import one_column
+from gbrank.core import FloatArray, QueryLayout, check_choice, check_query_weights, one_column
 from gbrank.dask._blocks import blocks_of, column_blocks
 from gbrank.dask._cuts import QueryCounts, QueryMap, count_queries, rows_in
-from gbrank.layout import FloatArray, QueryLayout, check_query_weights
-from gbrank.metrics.base import AVERAGE, SKIP, EmptySpec, Metric
-from gbrank.metrics.evaluation import MetricsSpec, MetricTable, _choose
-from gbrank.metrics.evaluation import evaluate as evaluate_locally
-from gbrank.objectives.params import check_choice
+from gbrank.metrics import (
+    AVERAGE,
+    SKIP,
+    EmptySpec,
+    Metric,
+    MetricsSpec,
+    MetricTable,
+    choose_metrics,
+)
+from gbrank.metrics import evaluate as evaluate_locally
 
 
 class Judged(NamedTuple):
@@ -79,7 +84,7 @@ def evaluate(
     model  0.3311  0.7083  0.7500
     """
     check_choice("repartition", repartition, ("auto", "never"))
-    chosen = _choose(metrics, empty=empty, ties=ties, convention=convention, n_jobs=1)
+    chosen = choose_metrics(metrics, empty=empty, ties=ties, convention=convention, n_jobs=1)
     models = dict(scores) if isinstance(scores, Mapping) else {"model": scores}
     if not models:
         raise ValueError("scores must hold at least one model, got an empty dict")

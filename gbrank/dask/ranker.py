@@ -6,28 +6,24 @@ from typing import Any, Self
 from distributed import default_client
 from sklearn.base import clone
 
-from gbrank._lightgbm_params import LIGHTGBM_NAMES
+from gbrank.boosting import LIGHTGBM_NAMES
+from gbrank.core import check_choice, check_integer
 from gbrank.dask import _blocks
 from gbrank.dask._cuts import QueryMap
 from gbrank.dask._model import DaskModel, fill_in
-from gbrank.dask._preferences import (
-    bound_objective,
-    check_preferences,
-    refuse_own_observations,
-)
+from gbrank.dask._preferences import bound_objective, check_preferences, refuse_own_observations
 from gbrank.dask._sample import sample_queries
 from gbrank.dask._start import fit_start, put_start_into, with_start
 from gbrank.dask._training import Columns, describe, repair, train
 from gbrank.model_selection import cv
 from gbrank.objectives import Objective, QuerySubsampled
-from gbrank.objectives.params import check_choice, check_whole
 from gbrank.ranker import Ranker
 
 
 class DaskRanker(DaskModel):
     """Gradient boosted trees for ranking, trained by all workers of a Dask cluster.
 
-    Parameters are those of :class:`gbrank.Ranker`. LightGBM assigns partitions to workers anew at
+    Parameters are those of :class:`gbrank.Ranker`. LightGBM assigns partitions to workers again at
     each fit, and sums in another order: with several workers two fits give statistically equal, not
     identical, models. With one worker the model is that of :class:`gbrank.Ranker`.
 
@@ -50,7 +46,7 @@ class DaskRanker(DaskModel):
     min_child_samples : int, default=50
         Rows that a leaf needs.
     min_child_weight : float, default=1e-3
-        Sum of curvatures that a leaf needs.
+        Sum of hessians that a leaf needs.
     min_split_gain : float, default=0.0
         Gain that a split needs.
     subsample : float, default=0.7
@@ -76,7 +72,7 @@ class DaskRanker(DaskModel):
         Where boosting starts. "linear": from a :class:`gbrank.linear.LinearRanker`, fitted to a
         sample of 2,000 queries on this machine, which becomes part of the trees.
     query_subsample : float, default=1.0
-        Share of the queries that each tree sees, drawn anew for each.
+        Share of the queries that each tree sees, drawn again for each.
     qid : str, default=None
         Name of the column of ``X`` that holds query ids, if it has one. It is not a feature.
     repartition : {"auto", "never"}, default="auto"
@@ -211,7 +207,7 @@ class DaskRanker(DaskModel):
         qid : Dask array or series, or str
             Query of each row, or the name of a column of ``X``.
         sample_weight : Dask array or series
-            Weight of each row, which multiplies its gradient and curvature.
+            Weight of each row, which multiplies its gradient and hessian.
         init_score : Dask array or series
             Scores to start from instead of 0. They are not part of the model.
         preferences : list of Comparisons, Selections or PartialOrders
@@ -303,8 +299,8 @@ class DaskRanker(DaskModel):
             What is to be best.
         """
         for name, value in (("sample", sample), ("nfold", nfold)):
-            check_whole(name, value, low=2)
-        check_whole("max_trees", max_trees, low=1)
+            check_integer(name, value, low=2)
+        check_integer("max_trees", max_trees, low=1)
         self._checked_params()
         local = self._local_ranker()
         X = _blocks.check_features(X)

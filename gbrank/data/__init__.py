@@ -1,5 +1,6 @@
 """Data to rank: files of the LETOR kind, and data made up with the truth known."""
 
+from gbrank.data._text import compressing
 from gbrank.data._writer import dump_letor
 from gbrank.data.folds import LetorFold, LetorFolds, load_folds
 from gbrank.data.letor import LetorData, load_letor
@@ -12,6 +13,7 @@ __all__ = [
     "LetorFolds",
     "RankingData",
     "RowStream",
+    "compressing",
     "dump_letor",
     "letor_to_binary",
     "load_folds",

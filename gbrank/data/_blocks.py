@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gbrank.core import FloatArray, IntArray
 from gbrank.data._reader import ReadOptions, _FileReader
 from gbrank.data._table import RowTable
 from gbrank.data._text import LineBlocks
-from gbrank.layout import FloatArray, IntArray
 
 _BLOCK_BYTES = 1 << 24
 

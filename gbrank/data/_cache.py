@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gbrank
-from gbrank._atomic import atomic_file
-from gbrank._compile import kernel
+from gbrank.core import atomic_file, kernel
 from gbrank.data._reader import ReadOptions
 
 _MAGIC = b"gbrankL1"

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gbrank.core import FloatArray, IntArray, run_blocks
 from gbrank.data import _parser
 from gbrank.data._decimal import nearest_float
 from gbrank.data._table import RowTable
 from gbrank.data._text import LineBlocks
-from gbrank.layout import FloatArray, IntArray
-from gbrank.parallel import run_blocks
 
 #: Bytes of a block per thread, and of all threads together.
 _BYTES_PER_THREAD = 1 << 21
@@ -268,7 +267,7 @@ def _describe(status: int, token: str, options: ReadOptions) -> str:
     if status == _parser.NO_QID:
         return f"expected qid: and the number of the query after the label, got {got}"
     if status == _parser.BAD_QID:
-        return f"expected a whole number of 64 bits after qid:, got {value!r}"
+        return f"expected an integer of 64 bits after qid:, got {value!r}"
     if status == _parser.BAD_FEATURE:
         return f"expected feature:value, got {got}"
     if status == _parser.INDEX_TOO_SMALL:

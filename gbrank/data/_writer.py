@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix, issparse
 
-from gbrank._atomic import atomic_file
+from gbrank.core import FloatArray, IntArray, QueryLayout, atomic_file, check_labels
 from gbrank.data._printer import BYTES_PER_FEATURE, write_features
 from gbrank.data._text import compressing
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels
 
 _PIECE_BYTES = 1 << 20
 
@@ -39,7 +38,7 @@ def dump_letor(
     X : array (n_rows, n_features), sparse matrix or data frame. Types other than float32 and
         float64 are written as float64.
     y : the label of each row, a finite number.
-    qid : the query of each row, a whole number. Rows are written in the order given.
+    qid : the query of each row, an integer. Rows are written in the order given.
     path : where to write; a name that ends in .gz, .bz2, .xz or .zst is compressed (the last needs
         ``pip install "gbrank[zstd]"`` before Python 3.14).
     comments : a text of one line per row, such as ``docid = GX001``; an empty one is left out.
@@ -151,9 +150,9 @@ def _check_features(X: Any) -> Any:
 def _whole_numbers(layout: QueryLayout) -> IntArray:
     ids = np.asarray(layout.query_ids)
     if ids.dtype.kind not in "iu":
-        raise TypeError(f"qid must be whole numbers, as LETOR text has no others, got {ids[0]!r}")
+        raise TypeError(f"qid must be integers, as LETOR text has no others, got {ids[0]!r}")
     if ids.dtype.kind == "u" and ids.max() > np.iinfo(np.int64).max:
-        raise ValueError(f"qid must be whole numbers of 64 bits with a sign, got {ids.max()}")
+        raise ValueError(f"qid must be integers of 64 bits with a sign, got {ids.max()}")
     qids: IntArray = layout.unsort(np.repeat(ids.astype(np.int64), layout.sizes))
     return qids
 

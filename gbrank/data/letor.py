@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_matrix, issparse
 
+from gbrank.core import FloatArray, IntArray, QueryLayout, resolve_n_jobs
 from gbrank.data._cache import Arrays, ParsedFiles
 from gbrank.data._files import files_of
 from gbrank.data._reader import ReadOptions, read_files
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.parallel import resolve_n_jobs
 
 #: The folder, next to the data, of ``cache=True``.
 CACHE_FOLDER = ".gbrank_cache"
@@ -117,8 +116,8 @@ def load_letor(
     comments : whether to keep what follows ``#``: ``LetorData.comments`` and ``LetorData.docid``.
     cache : where to keep the parsed arrays, which the next call then maps into memory: a folder, or
         ``True`` for ``.gbrank_cache`` next to the file. By default nothing is written. A cached
-        file that was changed, or a damaged cache, is read anew. The arrays can be written to, which
-        changes neither file.
+        file that was changed, or a damaged cache, is read again. The arrays can be written to,
+        which changes neither file.
     progress : whether to show a progress bar (``pip install "gbrank[progress]"``).
     n_jobs : number of threads; ``None`` means ``OMP_NUM_THREADS`` or all CPUs.
 
@@ -189,7 +188,7 @@ def check_options(
         )
     is_count = isinstance(n_features, int | np.integer) and not isinstance(n_features, bool)
     if n_features is not None and not (is_count and 1 <= n_features < 2**31):
-        raise ValueError(f"n_features must be a whole number >= 1, got {n_features!r}")
+        raise ValueError(f"n_features must be an integer >= 1, got {n_features!r}")
     return ReadOptions(
         single=np.dtype(dtype) == np.float32,
         sparse=bool(sparse),

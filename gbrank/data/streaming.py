@@ -15,12 +15,18 @@ import lightgbm as lgb
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from gbrank.core import (
+    FloatArray,
+    IntArray,
+    QueryLayout,
+    check_labels,
+    check_weights,
+    resolve_n_jobs,
+)
 from gbrank.data._blocks import count_letor, letor_blocks
 from gbrank.data._files import files_of
 from gbrank.data._parquet import ParquetRows
 from gbrank.data.letor import check_options
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_weights
-from gbrank.parallel import resolve_n_jobs
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 

@@ -32,8 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from gbrank._random import check_probabilities, check_random_state
-from gbrank.layout import FloatArray, IntArray
+from gbrank.core import FloatArray, IntArray, check_probabilities, check_random_state
 
 #: Rows per query: one number, a range (both ends included), "lognormal", or a function of the
 #: generator and the number of queries.
@@ -307,7 +306,7 @@ def _list_lengths(
         lengths = np.asarray(list_length(generator, n_queries))
         if lengths.shape != (n_queries,) or lengths.dtype.kind not in "iu":
             raise ValueError(
-                f"list_length must return {n_queries} whole numbers, got an array of shape "
+                f"list_length must return {n_queries} integers, got an array of shape "
                 f"{lengths.shape} and dtype {lengths.dtype}"
             )
         if (lengths < 1).any():
@@ -341,7 +340,7 @@ def _list_lengths(
 def _check_count(name: str, value: Any, least: int) -> None:
     is_number = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not is_number or value < least:
-        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
+        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
 
 
 def _check_spread(name: str, value: Any) -> None:

@@ -8,19 +8,20 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gbrank.gains import compute_gains
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_weights
-from gbrank.linear.columns import (
-    KINDS,
-    RELATIVE,
-    centre_columns,
-    relative_columns,
-    write_columns,
+from gbrank.core import (
+    FloatArray,
+    IntArray,
+    QueryLayout,
+    check_integer,
+    check_labels,
+    check_seed,
+    check_weights,
+    compute_gains,
 )
+from gbrank.linear.columns import KINDS, RELATIVE, centre_columns, relative_columns, write_columns
 from gbrank.linear.ridge import fit_ridge, tamed_gains
 from gbrank.linear.steps import FeatureSteps, fit_steps
 from gbrank.metrics import ndcg_score
-from gbrank.objectives.params import check_seed, check_whole
 
 
 class LinearRanker(BaseEstimator):
@@ -102,7 +103,7 @@ class LinearRanker(BaseEstimator):
         qid, group : the queries, as in :meth:`gbrank.Ranker.fit`.
         sample_weight : weight of each row.
         """
-        check_whole("max_rows", self.max_rows, low=1)
+        check_integer("max_rows", self.max_rows, low=1)
         check_seed(self.random_state)
         X = self._validate(X, reset=True)
         layout = QueryLayout.from_either(qid, group, X.shape[0])

@@ -21,8 +21,7 @@ from itertools import pairwise
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from gbrank.gains import compute_discounts, ideal_dcg
-from gbrank.layout import FloatArray, IntArray
+from gbrank.core import FloatArray, IntArray, compute_discounts, ideal_dcg
 
 N_FOLDS = 5
 #: The number of threads of BLAS is one for the whole process: two fits at a time would each set it

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gbrank.layout import FloatArray, IntArray
+from gbrank.core import FloatArray, IntArray
 from gbrank.linear.steps import GREATEST
 
 # Missing values are NaN (2 << 2) and go right, as the bit for "left" (2) is not set.

@@ -7,20 +7,21 @@ order unless ``ties`` says otherwise, and :mod:`gbrank.metrics.conventions` has 
 systems by name.
 
 The same metrics have names ("ndcg@10", "err", "map", see :func:`list_metrics`) under which
-:func:`evaluate` computes many with one sort, :func:`compare` tells whether the difference between
+:func:`evaluate` computes many with one sort, :func:`compare` says whether the difference between
 models is real, :func:`feval` hands them to LightGBM and :func:`get_scorer` to scikit-learn.
 """
 
 from gbrank.metrics.average_precision import average_precision_score
-from gbrank.metrics.base import Metric
-from gbrank.metrics.comparison import compare
+from gbrank.metrics.base import AVERAGE, SKIP, EmptySpec, Metric, layout_of
+from gbrank.metrics.comparison import ROUNDING, bootstrap_intervals, compare
 from gbrank.metrics.dcg import dcg_score
 from gbrank.metrics.err import err_score
-from gbrank.metrics.evaluation import MetricTable, evaluate
+from gbrank.metrics.evaluation import MetricsSpec, MetricTable, choose_metrics, evaluate, text_table
 from gbrank.metrics.fevals import feval
-from gbrank.metrics.ndcg import ndcg_score
+from gbrank.metrics.ndcg import NDCG, ndcg_score
 from gbrank.metrics.pairwise import pairwise_disagreement
 from gbrank.metrics.precision import precision_at_k
+from gbrank.metrics.ranks import check_cutoff, cutoffs
 from gbrank.metrics.recall import recall_at_k
 from gbrank.metrics.reciprocal_rank import reciprocal_rank_score
 from gbrank.metrics.registry import get_metric, list_metrics
@@ -29,16 +30,27 @@ from gbrank.metrics.spearman import spearman_score
 from gbrank.metrics.topk import topk_zero_one_loss
 
 __all__ = [
+    "AVERAGE",
+    "NDCG",
+    "ROUNDING",
+    "SKIP",
+    "EmptySpec",
     "Metric",
     "MetricTable",
+    "MetricsSpec",
     "average_precision_score",
+    "bootstrap_intervals",
+    "check_cutoff",
+    "choose_metrics",
     "compare",
+    "cutoffs",
     "dcg_score",
     "err_score",
     "evaluate",
     "feval",
     "get_metric",
     "get_scorer",
+    "layout_of",
     "list_metrics",
     "ndcg_score",
     "pairwise_disagreement",
@@ -46,5 +58,6 @@ __all__ = [
     "recall_at_k",
     "reciprocal_rank_score",
     "spearman_score",
+    "text_table",
     "topk_zero_one_loss",
 ]

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbrank.layout import (
+from gbrank.core import (
     FloatArray,
     IntArray,
     QueryLayout,
@@ -23,6 +23,9 @@ from gbrank.layout import (
     check_query_weights,
     check_scores,
     count_rows,
+    cut_queries,
+    resolve_n_jobs,
+    run_blocks,
 )
 from gbrank.metrics.conventions import (
     SINGLE_PRECISION,
@@ -33,7 +36,6 @@ from gbrank.metrics.conventions import (
 )
 from gbrank.metrics.judgments import Judgments
 from gbrank.metrics.ranks import TIES, Ranking, check_cutoff, cutoffs, empty_ranking, rank_block
-from gbrank.parallel import cut_queries, resolve_n_jobs, run_blocks
 
 #: What ``empty=`` takes: leave blank queries out, or give them this value.
 EmptySpec = str | float
@@ -51,7 +53,7 @@ _COMMON_PARAMETERS = """labels : one relevance label per row, finite and >= 0.
     scores : one score per row, finite; the larger, the better the rank.
     qid : one query id per row, in any order; or
     group : the number of rows of each query, in order. Exactly one of the two must be given.
-    k : cut-off: a whole number of documents, or a fraction in (0, 1] of each list (a float: 1.0 is
+    k : cut-off: an integer of documents, or a fraction in (0, 1] of each list (a float: 1.0 is
         the whole list, 1 its first document). None looks at the whole list.
     sample_weight : one weight >= 0 per query, or one per row that is constant within each query.
         The result is the weighted mean over queries.

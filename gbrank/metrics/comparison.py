@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbrank.layout import FloatArray, check_query_weights
+from gbrank.core import FloatArray, check_query_weights
 from gbrank.metrics.base import AVERAGE, SKIP, EmptySpec, Metric, layout_of, weighted_mean
 from gbrank.metrics.evaluation import evaluate, text_table
 from gbrank.metrics.registry import get_metric
@@ -335,4 +335,4 @@ def _check_options(scores: Any, confidence: Any, n_resamples: Any) -> None:
     if not (isinstance(confidence, float) and math.isfinite(confidence) and 0 < confidence < 1):
         raise ValueError(f"confidence must be between 0 and 1, got {confidence!r}")
     if isinstance(n_resamples, bool) or not isinstance(n_resamples, int) or n_resamples < 1:
-        raise ValueError(f"n_resamples must be a whole number >= 1, got {n_resamples!r}")
+        raise ValueError(f"n_resamples must be an integer >= 1, got {n_resamples!r}")

@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from gbrank.layout import FloatArray
+from gbrank.core import FloatArray
 
 
 class Default(str):

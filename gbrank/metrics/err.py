@@ -21,18 +21,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank._compile import kernel
-from gbrank.gains import DiscountSpec, GainSpec, compute_discounts, compute_gains
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.metrics.base import (
-    AVERAGE,
-    SKIP,
+from gbrank.core import (
     BoolArray,
-    EmptySpec,
-    Metric,
-    Score,
-    documented,
+    DiscountSpec,
+    FloatArray,
+    GainSpec,
+    IntArray,
+    QueryLayout,
+    compute_discounts,
+    compute_gains,
+    kernel,
 )
+from gbrank.metrics.base import AVERAGE, SKIP, EmptySpec, Metric, Score, documented
 from gbrank.metrics.judgments import Judgments
 from gbrank.metrics.ranks import Ranking
 

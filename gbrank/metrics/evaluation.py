@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbrank.layout import FloatArray, QueryLayout, check_labels, check_query_weights, check_scores
+from gbrank.core import FloatArray, QueryLayout, check_labels, check_query_weights, check_scores
 from gbrank.metrics.base import (
     AVERAGE,
     SKIP,
@@ -123,7 +123,7 @@ def evaluate(
     good   1.0000  1.0000  1.0000
     bad    0.3311  0.7083  0.7500
     """
-    chosen = _choose(metrics, empty=empty, ties=ties, convention=convention, n_jobs=n_jobs)
+    chosen = choose_metrics(metrics, empty=empty, ties=ties, convention=convention, n_jobs=n_jobs)
     layout = layout_of(labels, qid, group)
     signed = all(metric.signed_labels for metric in chosen.values())
     checked_labels = check_labels(labels, layout, signed=signed)
@@ -181,7 +181,7 @@ def text_table(header: list[str], rows: list[list[str]]) -> str:
     )
 
 
-def _choose(metrics: MetricsSpec, **options: Any) -> dict[str, Metric]:
+def choose_metrics(metrics: MetricsSpec, **options: Any) -> dict[str, Metric]:
     """Return the metrics by the names under which their values are listed."""
     if isinstance(metrics, str | Metric):
         metrics = [metrics]

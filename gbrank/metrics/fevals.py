@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gbrank.layout import FloatArray, QueryLayout, check_labels, check_scores, check_weights
+from gbrank.core import FloatArray, QueryLayout, check_labels, check_scores, check_weights
 from gbrank.metrics.base import BoundMetric, Metric, weighted_mean
 from gbrank.metrics.judgments import Judgments
 from gbrank.metrics.registry import get_metric
@@ -92,7 +92,7 @@ class _Binding:
         self.weights = None if weight is None else _query_weights(weight, self.layout)
 
     def is_of(self, labels: Any, weight: Any, group: Any) -> bool:
-        """Tell whether this was made for these very arrays (or equal groups and weights)."""
+        """Return whether this was made for these very arrays (or equal groups and weights)."""
         return (
             self.labels is not None
             and self.labels() is labels

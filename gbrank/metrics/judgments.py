@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, IntArray, QueryLayout
+from gbrank.core import FloatArray, IntArray, QueryLayout, kernel
 from gbrank.metrics.ranks import Ranking, rank_queries
 
 #: Whole labels up to this one are grades: few, so that they can be counted and tabulated.
@@ -19,7 +18,7 @@ class Judgments:
     """Checked labels with their layout, as codes that stand for labels.
 
     What a label is worth (its gain, whether it is relevant) is a table indexed by code. Labels are
-    mostly grades, small whole numbers: a grade is its own code, tables have a few entries, and the
+    mostly grades, small integers: a grade is its own code, tables have a few entries, and the
     labels of a query are counted instead of sorted. Other labels have a code for each document.
 
     Attributes
@@ -110,7 +109,7 @@ class Judgments:
 
 @kernel()
 def _read_grades(labels, grades):
-    """Convert labels to whole numbers; tell whether they are."""
+    """Convert labels to integers; tell whether they are."""
     broken = 0
     for i in range(len(labels)):
         grades[i] = np.uint8(labels[i])

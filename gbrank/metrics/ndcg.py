@@ -10,19 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank._compile import kernel
-from gbrank.gains import DiscountSpec, GainSpec
-from gbrank.layout import FloatArray, IntArray
-from gbrank.metrics.base import (
-    AVERAGE,
-    EXP,
-    LOG,
-    SKIP,
-    BoolArray,
-    EmptySpec,
-    Score,
-    documented,
-)
+from gbrank.core import BoolArray, DiscountSpec, FloatArray, GainSpec, IntArray, kernel
+from gbrank.metrics.base import AVERAGE, EXP, LOG, SKIP, EmptySpec, Score, documented
 from gbrank.metrics.conventions import SHORT_LISTS_COUNT_0
 from gbrank.metrics.dcg import DCG, dcg_block
 from gbrank.metrics.judgments import Judgments

@@ -13,17 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, IntArray
-from gbrank.metrics.base import (
-    AVERAGE,
-    SKIP,
-    BoolArray,
-    EmptySpec,
-    Metric,
-    Score,
-    documented,
-)
+from gbrank.core import BoolArray, FloatArray, IntArray, kernel
+from gbrank.metrics.base import AVERAGE, SKIP, EmptySpec, Metric, Score, documented
 from gbrank.metrics.judgments import Judgments
 from gbrank.metrics.ranks import Ranking
 

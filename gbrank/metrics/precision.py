@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.layout import FloatArray, IntArray, QueryLayout
+from gbrank.core import BoolArray, FloatArray, IntArray, QueryLayout
 from gbrank.metrics.base import (
     AVERAGE,
     SKIP,
     ZERO,
-    BoolArray,
     EmptySpec,
     Metric,
     Score,

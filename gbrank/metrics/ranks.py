@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gbrank._compile import EXACT_MATH, kernel
-from gbrank.layout import FloatArray, IntArray
+from gbrank.core import EXACT_MATH, FloatArray, IntArray, kernel
 
 #: What ``ties=`` takes, and the number by which kernels know it.
 TIES = {"average": 0, "stable": 1, "reverse": 2, "worst": 3}
@@ -41,7 +40,7 @@ class Ranking(NamedTuple):
 
 
 def check_cutoff(k: Any) -> int | float | None:
-    """Return ``k`` as None, a whole number >= 1 or a fraction in (0, 1]; refuse anything else.
+    """Return ``k`` as None, an integer >= 1 or a fraction in (0, 1]; refuse anything else.
 
     >>> from gbrank.metrics.ranks import check_cutoff
     >>> check_cutoff(10), check_cutoff(0.2), check_cutoff(None)
@@ -56,11 +55,10 @@ def check_cutoff(k: Any) -> int | float | None:
     if isinstance(k, float | np.floating):
         if not 0 < k <= 1:
             raise ValueError(
-                "k must be a whole number >= 1, or a fraction of the list in (0, 1], "
-                f"got {float(k):g}"
+                f"k must be an integer >= 1, or a fraction of the list in (0, 1], got {float(k):g}"
             )
         return float(k)
-    raise TypeError(f"k must be None, a whole number or a fraction in (0, 1], got {k!r}")
+    raise TypeError(f"k must be None, an integer or a fraction in (0, 1], got {k!r}")
 
 
 def cutoffs(sizes: IntArray, k: int | float | None) -> IntArray:

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.layout import FloatArray, IntArray
+from gbrank.core import BoolArray, FloatArray, IntArray
 from gbrank.metrics.base import (
     AVERAGE,
     SKIP,
     ZERO,
-    BoolArray,
     EmptySpec,
     Metric,
     Score,

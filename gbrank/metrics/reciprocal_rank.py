@@ -12,13 +12,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, IntArray
+from gbrank.core import BoolArray, FloatArray, IntArray, kernel
 from gbrank.metrics.base import (
     AVERAGE,
     SKIP,
     ZERO,
-    BoolArray,
     EmptySpec,
     Metric,
     Score,

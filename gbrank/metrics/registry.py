@@ -79,5 +79,5 @@ def _read_cutoff(name: str, text: str) -> int | float:
         return int(text) if text.isdecimal() else float(text)
     except ValueError:
         raise ValueError(
-            f"the cut-off of {name!r} must be a whole number or a fraction, got {text!r}"
+            f"the cut-off of {name!r} must be an integer or a fraction, got {text!r}"
         ) from None

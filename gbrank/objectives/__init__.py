@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from gbrank.objectives.base import Objective
+from gbrank.objectives._table import ROWS, as_plain_text, markdown_table
+from gbrank.objectives.base import Objective, Training
 from gbrank.objectives.bregman import Bregman
 from gbrank.objectives.cosine import Cosine
 from gbrank.objectives.gain_pairwise import GainPairwise
@@ -10,6 +11,7 @@ from gbrank.objectives.kl import KL
 from gbrank.objectives.lambdamart import LambdaMART
 from gbrank.objectives.listmle import ListMLE
 from gbrank.objectives.listnet import ListNet
+from gbrank.objectives.observed import observed_totals
 from gbrank.objectives.pairwise import PairwiseLogistic
 from gbrank.objectives.preference import PreferenceLogistic
 from gbrank.objectives.qnorm import QNorm
@@ -21,6 +23,7 @@ from gbrank.objectives.xendcg import XENDCG
 
 __all__ = [
     "KL",
+    "ROWS",
     "XENDCG",
     "Bregman",
     "Cosine",
@@ -35,10 +38,14 @@ __all__ = [
     "QuerySubsampled",
     "Smoothed",
     "Squared",
+    "Training",
     "UStatistic",
+    "as_plain_text",
     "get_objective",
     "list_objectives",
+    "markdown_table",
     "objective_name",
+    "observed_totals",
     "register_objective",
 ]
 

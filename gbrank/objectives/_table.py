@@ -31,7 +31,7 @@ ROWS = (
     ObjectiveRow(
         "xendcg",
         "`-sum phi_i log rho_i`, `phi_i = (2^r_i - gamma_i) / sum_j (2^r_j - gamma_j)`, `gamma` "
-        "uniform in [0, 1), drawn anew for each tree",
+        "uniform in [0, 1), drawn again for each tree",
         "NDCG, if each query has one fixed label vector or single clicks; not in general. A convex "
         "bound on NDCG",
         "`m`",
@@ -104,7 +104,7 @@ ROWS = (
     ObjectiveRow(
         "smoothed",
         "`E_z loss(s + scale z)` of any other objective, `z` Gumbel, logistic or normal noise, "
-        "drawn anew for each tree",
+        "drawn again for each tree",
         "what the other is, up to the noise",
         "`samples` times the other's",
         "noisy labels, and gradients that jump with the order",
@@ -126,7 +126,7 @@ ROWS = (
     ),
     ObjectiveRow(
         "ustatistic",
-        "any other loss, on labels aggregated from `k` observed preferences drawn anew for each "
+        "any other loss, on labels aggregated from `k` observed preferences drawn again for each "
         "tree",
         "what its base is, as `k` grows with the number of observations",
         "its base, and `k`",

@@ -15,18 +15,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from gbrank.gains import compute_gains
-from gbrank.layout import (
+from gbrank.core import (
     FloatArray,
     IntArray,
     QueryLayout,
     check_labels,
     check_scores,
     check_weights,
+    compute_gains,
     count_rows,
+    cut_queries,
+    resolve_n_jobs,
+    share_pieces,
 )
 from gbrank.objectives._reuse import ReusedArrays
-from gbrank.parallel import cut_queries, resolve_n_jobs, share_pieces
 
 Float32Array = NDArray[np.float32]
 
@@ -55,7 +57,7 @@ class Training:
     n_threads : how many threads work.
     scratch : float64 array (threads, rows, longest list and padding), working space of each thread.
     weight : float32 weight of each row, or ``None``.
-    arrays : gradient and curvature of the last step, for the next one.
+    arrays : gradient and hessian of the last step, for the next one.
     iteration : number of the next step.
     sources : the label, weight and group objects this was made from.
     """
@@ -117,8 +119,8 @@ class Objective(BaseEstimator, ABC):
 
     #: Whether the gradients are those of a loss that :meth:`loss` returns.
     has_loss: ClassVar[bool] = True
-    #: Whether the curvature is the exact diagonal of the Hessian of :meth:`loss`.
-    exact_curvature: ClassVar[bool] = False
+    #: Whether the hessian is the exact diagonal of the Hessian of :meth:`loss`.
+    exact_hessian: ClassVar[bool] = False
     #: Whether adding a constant to all scores of a query leaves the loss as it is.
     shift_invariant: ClassVar[bool] = True
     #: Whether it learns from observations of :mod:`gbrank.preferences`, its parameter
@@ -164,7 +166,7 @@ class Objective(BaseEstimator, ABC):
         grad: Float32Array,
         hess: Float32Array,
     ) -> None:
-        """Write gradient and curvature of all rows of queries ``first`` to ``last`` (exclusive).
+        """Write gradient and hessian of all rows of queries ``first`` to ``last`` (exclusive).
 
         Called on several threads at once, each with its own queries and its own ``scratch``.
         ``grad`` and ``hess`` come uninitialised, or with the numbers of an earlier step.
@@ -183,7 +185,7 @@ class Objective(BaseEstimator, ABC):
     def plain_gradient(self) -> "Objective":
         """Return the same loss with its plain gradient as numerator, which differences can check.
 
-        Objectives whose numerator carries off-diagonal curvature return a copy without it.
+        Objectives whose numerator carries off-diagonal hessian return a copy without it.
         """
         return self
 
@@ -198,14 +200,14 @@ class Objective(BaseEstimator, ABC):
         *,
         iteration: int = 0,
     ) -> tuple[Float32Array, Float32Array]:
-        """Return gradient and curvature, one float32 per row: exactly what LightGBM receives.
+        """Return gradient and hessian, one float32 per row: exactly what LightGBM receives.
 
         Parameters
         ----------
         labels : relevance of each row, finite and >= 0.
         scores : current score of each row.
         group : number of rows of each query; rows of a query are consecutive.
-        weight : weight of each row, multiplied into gradient and curvature.
+        weight : weight of each row, multiplied into gradient and hessian.
         iteration : boosting iteration, which random numbers depend on.
         """
         training = Training(self, labels, weight, group, self.n_jobs, iteration)

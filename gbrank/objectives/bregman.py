@@ -12,7 +12,7 @@ documents apart. Without it they would tell every document of a long list that u
 leaf that only says so often wins over one that ranks. b is one number a list and changes no order
 of scores. It depends on the labels, and yet takes nothing from the guarantee: the expectation over
 labels is least where ``F(s_i) = E[u_i]`` with ``F(t) = E[1 / (1 + e^-(t + b))]``, an increasing
-function that is the same for all documents of the list; and as the curvature is at most 1/4, scores
+function that is the same for all documents of the list; and as the hessian is at most 1/4, scores
 that miss the least expectation by r have ``sum (F(s_i) - E[u_i])^2 <= r / 2``, what the bound of
 theorem 10 is made from. Where all labels that may occur have the same mean u, the least is at
 ``s = logit(E[u]) - b``.
@@ -20,9 +20,9 @@ theorem 10 is made from. Where all labels that may occur have the same mean u, t
 u must lie in [0, 1], so discounts count relative to that of the first rank, which the logarithmic
 one has 1 for anyway.
 
-With p = 1 / (1 + e^-(s + b)) the gradient is ``p - u``, in [-1, 1], and the exact curvature
+With p = 1 / (1 + e^-(s + b)) the gradient is ``p - u``, in [-1, 1], and the exact hessian
 ``p (1 - p)``, which vanishes where p is far from u as well: p = 1 - 1e-9 with u = 0 asks for a step
-of 1e9. The curvature used is ::
+of 1e9. The hessian used is ::
 
     h_i = (a_i + b_i) / 2,    a_i = u_i (1 - p_i),    b_i = p_i (1 - u_i)
 
@@ -51,12 +51,18 @@ from typing import Any
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.fastmath import sigmoid
-from gbrank.gains import DiscountSpec, GainSpec, compute_discounts
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array
-from gbrank.objectives.params import check_choice
+from gbrank.core import (
+    DiscountSpec,
+    Float32Array,
+    FloatArray,
+    GainSpec,
+    IntArray,
+    QueryLayout,
+    check_choice,
+    compute_discounts,
+    kernel,
+    sigmoid,
+)
 from gbrank.objectives.relevance import RelevanceObjective, mean_of_queries
 
 _NEARLY_0 = 1e-12

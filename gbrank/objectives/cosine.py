@@ -11,7 +11,7 @@ penalty (``scale_penalty``) with the second. Neither turns the minimiser: both s
 of s, so the expectation is least in the direction of ``E[t]``.
 
 Gradient ``-t / n + (<s, t> / n^3 + penalty) s``. The Hessian has no use as it is: all zeros at
-s = 0, negative eigenvalues elsewhere. The curvature used is the same for all documents of a query::
+s = 0, negative eigenvalues elsewhere. The hessian used is the same for all documents of a query::
 
     h = |t| K / n^2 + penalty,    K = min(2, n / sqrt(2 n + 1))
 
@@ -37,7 +37,7 @@ most ``2 b <= 4``, and ``E + 2 rho b >= 1``; for c > 0 it is at most
 ``(1 - c^2)^2 + (1 - c^2) E``, and both ``1 - c^2`` and E are at most ``E + 2 rho b``.
 
 Little is given away: a step back through the origin, which turns all scores around, attains (*) for
-large n. And where scores point along t the exact curvature across t,
+large n. And where scores point along t the exact hessian across t,
 ``|t| sqrt(1 - 1 / n^2) / n^2``, is at most what is used, because ``n^2 / (2 n + 1) >= 1 - 1 / n^2``
 says ``(n^2 - n - 1)^2 >= 0``.
 
@@ -53,11 +53,18 @@ from typing import Any
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.gains import DiscountSpec, GainSpec
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array
-from gbrank.objectives.params import check_choice, check_number, check_whole
+from gbrank.core import (
+    DiscountSpec,
+    Float32Array,
+    FloatArray,
+    GainSpec,
+    IntArray,
+    QueryLayout,
+    check_choice,
+    check_integer,
+    check_number,
+    kernel,
+)
 from gbrank.objectives.relevance import RelevanceObjective
 from gbrank.objectives.softmax import zero_step
 
@@ -75,11 +82,11 @@ def _cosine_query(scores, target, target_norm, penalty, grad, hess):
     inverse = 1.0 / length
     along = dot * inverse * inverse * inverse + penalty
     bend = min(2.0, length / np.sqrt(2.0 * length + 1.0))
-    curvature = np.float32(target_norm * bend * inverse * inverse + penalty)
+    hessian = np.float32(target_norm * bend * inverse * inverse + penalty)
     for i in range(len(scores)):
         s = min(max(scores[i], -_LARGEST_SCORE), _LARGEST_SCORE)
         grad[i] = np.float32(along * s - inverse * target[i])
-        hess[i] = curvature
+        hess[i] = hessian
 
 
 @kernel()
@@ -157,7 +164,7 @@ class Cosine(RelevanceObjective):
     def check_params(self) -> None:
         check_choice("norm", self.norm, ("dcg", "l2"))
         if self.k is not None:
-            check_whole("k", self.k, low=1, also="None")
+            check_integer("k", self.k, low=1, also="None")
         check_number("scale_penalty", self.scale_penalty, low=0.0, high=1.0)
         super().check_params()
 

@@ -1,12 +1,10 @@
-"""Aggregates of observations that are drawn anew again and again: the labels of a U-statistic."""
+"""Aggregates of observations that are drawn again again and again: the labels of a U-statistic."""
 
 from typing import Any
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.fastmath import random_key, random_uniform
-from gbrank.layout import FloatArray
+from gbrank.core import FloatArray, kernel, random_key, random_uniform
 from gbrank.preferences import BoundObservations, make_workspace
 
 # A stream of its own: the base objective may have the same seed.

@@ -13,7 +13,7 @@ The paper prints ``phi(s_l - s_j)``. With a phi that does not increase this rewa
 document for falling behind: its minimiser is in reverse order. The orientation here is the one
 that its theorem is about.
 
-Gradient and curvature, the exact diagonal of the Hessian (of the squared hinge, where there is one:
+Gradient and hessian, the exact diagonal of the Hessian (of the squared hinge, where there is one:
 not where a margin is 1)::
 
     g_j = u_j sum_l phi'(s_j - s_l) - sum_l u_l phi'(s_l - s_j)
@@ -28,7 +28,7 @@ not where a margin is 1)::
   above it. In the order of scores these are a beginning and an end of the list, so sums of 1, s, u
   and u s from either side are enough: O(m log m), and about O(m) because orders change little.
 
-Clipped so that all numbers stay finite in float32: gradients and curvatures at +-1e30; for the
+Clipped so that all numbers stay finite in float32: gradients and hessians at +-1e30; for the
 exponential, scores farther than 300 from the middle of those of the query.
 
 Reference: Duchi, Mackey, Jordan, The asymptotics of ranking algorithms, Annals of Statistics 2013,
@@ -41,19 +41,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.fastmath import exp
-from gbrank.gains import DiscountSpec, GainSpec
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array
+from gbrank.core import (
+    DiscountSpec,
+    Float32Array,
+    FloatArray,
+    GainSpec,
+    IntArray,
+    QueryLayout,
+    check_choice,
+    exp,
+    kernel,
+    sort_by_score,
+)
 from gbrank.objectives.labels import order_by_label
 from gbrank.objectives.pairs import logistic_pairs
-from gbrank.objectives.params import check_choice
 from gbrank.objectives.relevance import RelevanceObjective
 from gbrank.objectives.softmax import zero_step
-from gbrank.objectives.sorting import sort_by_score
 
-_LIMIT = 1e30  # of gradients and curvatures, and of score distances of the squared hinge
+_LIMIT = 1e30  # of gradients and hessians, and of score distances of the squared hinge
 _REACH = 300.0  # of the exponential on either side of the middle score
 
 
@@ -90,7 +95,7 @@ def _write(g, h, scale, grad, hess):
 def _logistic_query(scores, weights, order, g, h, scratch):
     m = len(scores)
     sorted_scores, sorted_weights, xs = scratch[0], scratch[1], scratch[2]
-    forces, curvatures, starts = scratch[3], scratch[4], scratch[5].view(np.int32)[:m]
+    forces, hessians, starts = scratch[3], scratch[4], scratch[5].view(np.int32)[:m]
     n_relevant = 0
     for i in range(m):
         sorted_scores[i] = scores[order[i]]
@@ -98,11 +103,11 @@ def _logistic_query(scores, weights, order, g, h, scratch):
         starts[i] = i + 1
         n_relevant += weights[i] > 0.0
     logistic_pairs(
-        sorted_scores, sorted_weights, sorted_weights, starts, n_relevant, xs, forces, curvatures
+        sorted_scores, sorted_weights, sorted_weights, starts, n_relevant, xs, forces, hessians
     )
     for i in range(m):
         g[order[i]] = forces[i]
-        h[order[i]] = curvatures[i]
+        h[order[i]] = hessians[i]
 
 
 @kernel()
@@ -229,7 +234,7 @@ class GainPairwise(RelevanceObjective):
         self.check_params()
 
     @property
-    def exact_curvature(self) -> bool:  # type: ignore[override]
+    def exact_hessian(self) -> bool:  # type: ignore[override]
         """Whether there is a second derivative everywhere: not where a margin is 1 in a hinge."""
         return self.phi != "squared_hinge"
 

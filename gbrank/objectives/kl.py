@@ -8,8 +8,8 @@ the cross entropy that is consistent with NDCG: unlike softmax losses it does no
 b is what scores start from. At s = 0 the q of a query sum to what its u sum to, so that no trees
 are spent on a constant; it multiplies all q of a query alike and leaves their best order as it is.
 
-Gradient ``q - u``, exact curvature ``q``. That curvature is no good for boosting: q = e^-10 with
-u = 0.3 asks for a step of 6607. The curvature used is the mean of both::
+Gradient ``q - u``, exact hessian ``q``. That hessian is no good for boosting: q = e^-10 with
+u = 0.3 asks for a step of 6607. The hessian used is the mean of both::
 
     h_i = (q_i + u_i) / 2
 
@@ -21,8 +21,8 @@ the logarithmic mean of two numbers is at most their arithmetic mean::
     (U - Q) / log(U / Q)  <=  (U + Q) / 2
 
 Hence every step is within [-2, 2] and, with any learning rate up to 1, lowers the loss. No smaller
-curvature has this property in all leaves: one document with (q, u) = (1, 0) and one with (0, 1)
-need curvatures that sum to 1.
+hessian has this property in all leaves: one document with (q, u) = (1, 0) and one with (0, 1)
+need hessians that sum to 1.
 
 Exponents ``s + b`` above 60 count as 60.
 
@@ -34,11 +34,16 @@ from typing import Any
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.fastmath import exp
-from gbrank.gains import DiscountSpec, GainSpec
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array
+from gbrank.core import (
+    DiscountSpec,
+    Float32Array,
+    FloatArray,
+    GainSpec,
+    IntArray,
+    QueryLayout,
+    exp,
+    kernel,
+)
 from gbrank.objectives.relevance import RelevanceObjective, mean_of_queries
 
 _HIGHEST = 60.0

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from gbrank.layout import FloatArray, QueryLayout
+from gbrank.core import FloatArray, QueryLayout
 
 Int32Array = NDArray[np.int32]
 
@@ -23,7 +23,7 @@ def order_by_label(
     Examples
     --------
     >>> import numpy as np
-    >>> from gbrank.layout import QueryLayout
+    >>> from gbrank.core.queries import QueryLayout
     >>> from gbrank.objectives.labels import order_by_label
     >>> order_by_label(np.array([0.0, 2.0, 2.0, 1.0]), QueryLayout.from_group([3, 1]))
     (array([1, 2, 0, 0], dtype=int32), array([2, 2, 3, 1], dtype=int32), array([ True, False]))

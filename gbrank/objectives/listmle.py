@@ -6,7 +6,7 @@ With y the documents in descending order of their labels, the loss of a query is
 
 the negative logarithm of the chance that documents drawn one after another, each with odds e^s
 among those left, come out as y in the first K places. Equal labels say nothing about their order:
-they stand in a random one, drawn anew at every boosting iteration. All K factors with
+they stand in a random one, drawn again at every boosting iteration. All K factors with
 ``k=None``; with ``k < m`` the loss is top-k order sensitive, the full one is not.
 
 With ``P_ij = e^s_j / sum_{t >= i} e^s_y(t)``, the chance that factor i draws document j::
@@ -26,12 +26,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.fastmath import exp, random_key, random_uniform
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array, Objective
+from gbrank.core import (
+    Float32Array,
+    FloatArray,
+    IntArray,
+    QueryLayout,
+    check_integer,
+    check_seed,
+    exp,
+    kernel,
+    random_key,
+    random_uniform,
+)
+from gbrank.objectives.base import Objective
 from gbrank.objectives.labels import order_by_label
-from gbrank.objectives.params import check_seed, check_whole
 from gbrank.objectives.softmax import zero_step
 
 _INT32 = np.int32
@@ -131,7 +139,7 @@ class ListMLE(Objective):
     k : int >= 1, default=None
         Only the first k places of the order count; ``None`` takes all.
     random_state : int, default=0
-        Seed of the order among equal labels, which is drawn anew at every iteration.
+        Seed of the order among equal labels, which is drawn again at every iteration.
     n_jobs : int, default=None
         Threads of a step; ``None`` follows LightGBM's ``num_threads`` where that is visible.
 
@@ -149,7 +157,7 @@ class ListMLE(Objective):
     """
 
     scratch_rows: ClassVar[int] = 7
-    exact_curvature: ClassVar[bool] = True
+    exact_hessian: ClassVar[bool] = True
     uses_random_numbers: bool = True
 
     def __init__(
@@ -162,7 +170,7 @@ class ListMLE(Objective):
 
     def check_params(self) -> None:
         if self.k is not None:
-            check_whole("k", self.k, low=1, also="None")
+            check_integer("k", self.k, low=1, also="None")
         check_seed(self.random_state)
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:

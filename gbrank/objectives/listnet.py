@@ -7,7 +7,7 @@ Loss of a query::
 the top-one form of Cao et al. A lower temperature puts more of the target on the best grades.
 ``psi(r) = r`` is the original; with ``k`` it is the top-k map (:mod:`gbrank.objectives.topk`),
 which makes the loss top-k order sensitive. (The top-k probability model of Cao et al. does not.)
-Gradient ``rho - phi``; numerator and curvature: see :mod:`gbrank.objectives.softmax`.
+Gradient ``rho - phi``; numerator and hessian: see :mod:`gbrank.objectives.softmax`.
 
 Reference: Cao, Qin, Liu, Tsai, Li, Learning to rank: from pairwise approach to listwise approach,
 ICML 2007; Bruch, The Web Conference 2021, equations 2 and 3; Xia, Liu, Li, Statistical consistency
@@ -18,10 +18,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array, Objective
-from gbrank.objectives.params import check_number, check_whole
+from gbrank.core import (
+    Float32Array,
+    FloatArray,
+    IntArray,
+    QueryLayout,
+    check_integer,
+    check_number,
+    kernel,
+)
+from gbrank.objectives.base import Objective
 from gbrank.objectives.softmax import (
     SOFTMAX_ROWS,
     check_neumann_order,
@@ -50,7 +56,7 @@ class ListNet(Objective):
     temperature : float >= 1e-6, default=1.0
         Divides the labels; 1.0 is the original.
     neumann_order : {0, 2, 4}, default=2
-        Off-diagonal curvature carried by the gradient; 0 gives the plain gradient.
+        Off-diagonal hessian carried by the gradient; 0 gives the plain gradient.
     k : int >= 1, default=None
         Count labels below the k-th largest of a query as 0; ``None`` takes all as they are.
     n_jobs : int, default=None
@@ -70,7 +76,7 @@ class ListNet(Objective):
     """
 
     scratch_rows: ClassVar[int] = SOFTMAX_ROWS
-    exact_curvature: ClassVar[bool] = True
+    exact_hessian: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -90,7 +96,7 @@ class ListNet(Objective):
         check_number("temperature", self.temperature, low=1e-6)
         check_neumann_order(self.neumann_order)
         if self.k is not None:
-            check_whole("k", self.k, low=1, also="None")
+            check_integer("k", self.k, low=1, also="None")
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         labels = keep_top(labels, layout.bounds, self.k)

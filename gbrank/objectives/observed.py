@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, QueryLayout
+from gbrank.core import FloatArray, QueryLayout, kernel
 from gbrank.preferences import BoundObservations, Observations
 
 #: Stands for observations that labels make: one partial order of the documents of each query.
@@ -55,7 +54,7 @@ def query_weights(bound: BoundObservations) -> FloatArray:
 
     ``n_q`` is the total weight of the query's observations. The empirical risk weighs queries by
     how often they were seen (Duchi, Mackey and Jordan 2013, equation 19); times Q, so that
-    curvatures do not sink below what LightGBM takes for nothing.
+    hessians do not sink below what LightGBM takes for nothing.
     """
     totals = observed_totals(bound)
     mean = float(totals.mean()) if len(totals) else 0.0
@@ -98,7 +97,7 @@ def orders_of_labels(labels: FloatArray, layout: QueryLayout) -> BoundObservatio
     Every pair is written out, so this is for short lists.
 
     >>> import numpy as np
-    >>> from gbrank.layout import QueryLayout
+    >>> from gbrank.core.queries import QueryLayout
     >>> from gbrank.objectives.observed import orders_of_labels
     >>> orders_of_labels(np.array([2.0, 0.0, 1.0, 1.0, 1.0]), QueryLayout.from_group([3, 2]))
     BoundObservations(n=2, edges=3, queries=2 of 2)

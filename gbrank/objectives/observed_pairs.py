@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gbrank._compile import kernel
-from gbrank.fastmath import exp
-from gbrank.layout import FloatArray, IntArray, _stable_argsort
+from gbrank.core import FloatArray, IntArray, exp, kernel, stable_argsort
 from gbrank.objectives.softmax import zero_step
 from gbrank.preferences import BoundObservations
 
@@ -37,7 +35,7 @@ def merge_pairs(bound: BoundObservations) -> Pairs:
 
     Examples
     --------
-    >>> from gbrank.layout import QueryLayout
+    >>> from gbrank.core.queries import QueryLayout
     >>> from gbrank.objectives.observed_pairs import merge_pairs
     >>> from gbrank.preferences import Comparisons
     >>> comparisons = Comparisons(None, winner=[0, 1, 0, 2], loser=[1, 0, 1, 1])
@@ -52,7 +50,7 @@ def merge_pairs(bound: BoundObservations) -> Pairs:
     longest = int(bound.layout.sizes.max(initial=1))
     starts = np.repeat(bound.layout.bounds[:-1], edges_of_query)
     keys = (starts + first) * longest + second  # by query, then pair
-    order = _stable_argsort(keys)
+    order = stable_argsort(keys)
     keys, first, second = keys[order], first[order], second[order]
     wins = np.where(bound.winner[order] == first, weights[order], 0.0)
     losses = weights[order] - wins
@@ -80,15 +78,15 @@ def observed_pairs_block(
     grad,
     hess,
 ):
-    """Write gradient and curvature of a range of queries; needs two rows of ``scratch``."""
-    forces, curvatures = scratch[0], scratch[1]
+    """Write gradient and hessian of a range of queries; needs two rows of ``scratch``."""
+    forces, hessians = scratch[0], scratch[1]
     for q in range(first_query, last_query):
         a, b = bounds[q], bounds[q + 1]
         if pair_bounds[q] == pair_bounds[q + 1]:
             zero_step(grad[a:b], hess[a:b])
             continue
         forces[: b - a] = 0.0
-        curvatures[: b - a] = 0.0
+        hessians[: b - a] = 0.0
         for pair in range(pair_bounds[q], pair_bounds[q + 1]):
             i, j, v, w = first[pair], second[pair], for_first[pair], for_second[pair]
             distance = scores[a + i] - scores[a + j]
@@ -100,11 +98,11 @@ def observed_pairs_block(
             h = (v + w) * likely * unlikely
             forces[i] += g
             forces[j] -= g
-            curvatures[i] += h
-            curvatures[j] += h
+            hessians[i] += h
+            hessians[j] += h
         for i in range(b - a):
             grad[a + i] = np.float32(forces[i])
-            hess[a + i] = np.float32(curvatures[i])
+            hess[a + i] = np.float32(hessians[i])
 
 
 def observed_pairs_loss(scores: FloatArray, bounds: IntArray, pairs: tuple[Any, ...]) -> FloatArray:

@@ -11,11 +11,10 @@ division and no exponential::
     h_i = h_j = (v + w) x_i x_j / (x_i + x_j)^2
 
 Only ratios of ``x`` count: it is taken about the middle of the scores of a query. Where scores lie
-too far apart for that, every document gets ``x`` anew, relative to its own score.
+too far apart for that, every document gets ``x`` again, relative to its own score.
 """
 
-from gbrank._compile import kernel
-from gbrank.fastmath import exp
+from gbrank.core import exp, kernel
 from gbrank.objectives.base import PADDING
 
 # e^s about the middle of scores no farther apart than this has finite sums and products
@@ -23,25 +22,23 @@ _WIDEST = 600.0
 
 
 @kernel()
-def _meet(x, weight, xs, weights, force_sums, curvature_sums):
+def _meet(x, weight, xs, weights, force_sums, hessian_sums):
     """Let one document meet a run of others: add up theirs, return the sums of the one."""
-    force, curvature = 0.0, 0.0
+    force, hessian = 0.0, 0.0
     for j in range(len(xs)):
         inverse = 1.0 / (x + xs[j])
         g = (weights[j] * x - weight * xs[j]) * inverse
         h = (weight + weights[j]) * (x * inverse) * (xs[j] * inverse)
         force_sums[j] -= g
-        curvature_sums[j] += h
+        hessian_sums[j] += h
         force += g
-        curvature += h
-    return force, curvature
+        hessian += h
+    return force, hessian
 
 
 @kernel()
-def logistic_pairs(
-    scores, weights, lower_weights, starts, n_meeting, xs, force_sums, curvature_sums
-):
-    """Write gradient and curvature of a query into ``force_sums`` and ``curvature_sums``.
+def logistic_pairs(scores, weights, lower_weights, starts, n_meeting, xs, force_sums, hessian_sums):
+    """Write gradient and hessian of a query into ``force_sums`` and ``hessian_sums``.
 
     Document ``i < n_meeting`` meets all documents from place ``starts[i] > i`` on. It should win
     with ``weights[i]``, document j of them with ``lower_weights[j]``.
@@ -61,7 +58,7 @@ def logistic_pairs(
     xs[m : m + PADDING] = 0.0
     lower_weights[m : m + PADDING] = 0.0
     force_sums[: m + PADDING] = 0.0
-    curvature_sums[: m + PADDING] = 0.0
+    hessian_sums[: m + PADDING] = 0.0
     for i in range(n_meeting):
         start = starts[i]
         stop = start - (start - m) // PADDING * PADDING
@@ -70,13 +67,13 @@ def logistic_pairs(
             x = 1.0
             for j in range(start, m):
                 xs[j] = exp(scores[j] - scores[i])
-        force, curvature = _meet(
+        force, hessian = _meet(
             x,
             weights[i],
             xs[start:stop],
             lower_weights[start:stop],
             force_sums[start:stop],
-            curvature_sums[start:stop],
+            hessian_sums[start:stop],
         )
         force_sums[i] += force
-        curvature_sums[i] += curvature
+        hessian_sums[i] += hessian

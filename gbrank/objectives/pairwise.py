@@ -5,7 +5,7 @@ Loss of a query::
     sum_{r_i > r_j} log(1 + e^-(s_i - s_j))
 
 the loss of RankNet. With ``p_ij = 1 / (1 + e^(s_i - s_j))`` each pair adds ``-p_ij`` to the
-gradient of i, ``p_ij`` to that of j and ``p_ij (1 - p_ij)`` to both curvatures: the exact diagonal
+gradient of i, ``p_ij`` to that of j and ``p_ij (1 - p_ij)`` to both hessians: the exact diagonal
 of the Hessian. Documents are sorted by label once per training, so that each meets one run of
 documents with strictly lower labels; how pairs are computed: see :mod:`gbrank.objectives.pairs`.
 
@@ -25,16 +25,20 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_scores, count_rows
-from gbrank.objectives.base import Float32Array, Objective
+from gbrank.core import (
+    Float32Array,
+    FloatArray,
+    IntArray,
+    QueryLayout,
+    check_labels,
+    check_scores,
+    count_rows,
+    kernel,
+)
+from gbrank.objectives.base import Objective
 from gbrank.objectives.labels import order_by_label
 from gbrank.objectives.observed import bind_observations, check_observations
-from gbrank.objectives.observed_pairs import (
-    merge_pairs,
-    observed_pairs_block,
-    observed_pairs_loss,
-)
+from gbrank.objectives.observed_pairs import merge_pairs, observed_pairs_block, observed_pairs_loss
 from gbrank.objectives.pairs import logistic_pairs
 from gbrank.objectives.softmax import zero_step
 
@@ -42,7 +46,7 @@ from gbrank.objectives.softmax import zero_step
 @kernel()
 def _pairwise_block(first, last, bounds, scores, order, tie_ends, counts, scratch, grad, hess):
     sorted_scores, ones, zeros = scratch[0], scratch[1], scratch[2]
-    xs, forces, curvatures = scratch[3], scratch[4], scratch[5]
+    xs, forces, hessians = scratch[3], scratch[4], scratch[5]
     ones[:] = 1.0
     zeros[:] = 0.0
     for q in range(first, last):
@@ -57,10 +61,10 @@ def _pairwise_block(first, last, bounds, scores, order, tie_ends, counts, scratc
         n_above = m
         while ends[n_above - 1] == m:  # the lowest label wins nothing
             n_above -= 1
-        logistic_pairs(sorted_scores, ones, zeros, ends, n_above, xs, forces, curvatures)
+        logistic_pairs(sorted_scores, ones, zeros, ends, n_above, xs, forces, hessians)
         for i in range(m):
             grad[a + order[a + i]] = np.float32(forces[i])
-            hess[a + order[a + i]] = np.float32(curvatures[i])
+            hess[a + order[a + i]] = np.float32(hessians[i])
 
 
 class PairwiseLogistic(Objective):
@@ -93,7 +97,7 @@ class PairwiseLogistic(Objective):
     """
 
     scratch_rows: ClassVar[int] = 6
-    exact_curvature: ClassVar[bool] = True
+    exact_hessian: ClassVar[bool] = True
 
     def __init__(self, observations: Any = None, *, n_jobs: int | None = None) -> None:
         self.observations = observations

@@ -9,8 +9,8 @@ sum over single comparisons lacks (:class:`~gbrank.PairwiseLogistic` with ``obse
 minimiser can be in another order than the preferences of the population even when these have no
 cycles and little noise: see :func:`gbrank.theory.check_preferences`.
 
-Queries are weighted by ``Q n_q / n``, as in equation 17. Gradient and curvature are exact: each
-pair adds its weight times ``-p`` to the gradient of i and ``p (1 - p)`` to both curvatures, where
+Queries are weighted by ``Q n_q / n``, as in equation 17. Gradient and hessian are exact: each
+pair adds its weight times ``-p`` to the gradient of i and ``p (1 - p)`` to both hessians, where
 ``p = 1 / (1 + e^(s_i - s_j))``.
 
 Reference: Duchi, Mackey, Jordan, The asymptotics of ranking algorithms, Annals of Statistics 2013,
@@ -22,8 +22,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_scores, count_rows
-from gbrank.objectives.base import Float32Array, Objective
+from gbrank.core import (
+    Float32Array,
+    FloatArray,
+    IntArray,
+    QueryLayout,
+    check_labels,
+    check_scores,
+    count_rows,
+)
+from gbrank.objectives.base import Objective
 from gbrank.objectives.observed import (
     bind_observations,
     check_observations,
@@ -87,7 +95,7 @@ class PreferenceLogistic(Objective):
     """
 
     needs_observations: ClassVar[bool] = True
-    exact_curvature: ClassVar[bool] = True
+    exact_hessian: ClassVar[bool] = True
     scratch_rows: ClassVar[int] = 2
 
     def __init__(self, observations: Any = None, *, n_jobs: int | None = None) -> None:

@@ -13,7 +13,7 @@ growing without end; both see only ``|s|_q``, and do not turn the minimiser.
 
 With ``a_i = s_i / |s|_q`` and powers that keep the sign, the gradient of the first form is
 ``2 |s|_q a_i^(q-1) - 2 u_i``. Its minimiser has ``a = b`` and ``|s|_q = Y_p``, where Y_p is the
-dual norm of u and ``b_i = (u_i / Y_p)^(1/(q-1))``. The exact curvature is no good for boosting,
+dual norm of u and ``b_i = (u_i / Y_p)^(1/(q-1))``. The exact hessian is no good for boosting,
 being 0 at s_i = 0. The one used is, with k = q / 2::
 
     h_i = max(2 D_i, psi(|a_i|) / 10),    D_i = (a_i^(q-1) - b_i^(q-1)) / (a_i - b_i)
@@ -57,7 +57,7 @@ phi increases: ``phi' >= 0`` says ``(x^r - 1)^2 >= r^2 (x - 1)^2 x^(r-1)``, whic
 ``sinh(r t) / sinh(t) >= r``. So x = 1 / omega is the worst, and that is psi.
 
 Second form: gradient ``-u / N + (p / N + penalty N) a^(q-1)`` with p = <s, u> / N the similarity,
-and now a = s / N. With Y_2 the 2-norm of u the curvature used is::
+and now a = s / N. With Y_2 the 2-norm of u the hessian used is::
 
     h_i = max((Y_p / N^2 + penalty) D_i, psi_i / 10),    psi_i = B / N^2 + C psi(|a_i|)
     C = (max(p, 0) / N^2 + penalty) / 2
@@ -104,12 +104,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.fastmath import exp, log
-from gbrank.gains import DiscountSpec, GainSpec
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array
-from gbrank.objectives.params import check_choice, check_number
+from gbrank.core import (
+    DiscountSpec,
+    Float32Array,
+    FloatArray,
+    GainSpec,
+    IntArray,
+    QueryLayout,
+    check_choice,
+    check_number,
+    exp,
+    kernel,
+    log,
+)
 from gbrank.objectives.relevance import RelevanceObjective
 from gbrank.objectives.softmax import zero_step
 

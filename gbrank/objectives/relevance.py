@@ -11,10 +11,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gbrank.gains import DiscountSpec, GainSpec, compute_discounts, compute_gains, ideal_dcg
-from gbrank.layout import FloatArray, QueryLayout
+from gbrank.core import (
+    DiscountSpec,
+    FloatArray,
+    GainSpec,
+    QueryLayout,
+    check_integer,
+    compute_discounts,
+    compute_gains,
+    ideal_dcg,
+)
 from gbrank.objectives.base import Objective
-from gbrank.objectives.params import check_whole
 from gbrank.objectives.topk import keep_top
 
 # u is at most 1 / D(1), and must stay far inside the range of float32
@@ -50,7 +57,7 @@ def compute_relevance(
     Examples
     --------
     >>> import numpy as np
-    >>> from gbrank.layout import QueryLayout
+    >>> from gbrank.core.queries import QueryLayout
     >>> from gbrank.objectives.relevance import compute_relevance
     >>> layout = QueryLayout.from_group([3, 2])
     >>> compute_relevance(np.array([0.0, 2.0, 1.0, 4.0, 4.0]), layout, norm_at=1)
@@ -140,7 +147,7 @@ class RelevanceObjective(Objective):
 
     def check_params(self) -> None:
         if self.norm_at is not None:
-            check_whole("norm_at", self.norm_at, low=1, also="None")
+            check_integer("norm_at", self.norm_at, low=1, also="None")
             if self.norm != "dcg":
                 raise ValueError(
                     f'norm_at goes with norm="dcg", but norm is {self.norm!r} and norm_at is '

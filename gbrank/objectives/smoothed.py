@@ -1,10 +1,10 @@
-r"""Smoothing: any objective at scores that carry noise, drawn anew at every iteration.
+r"""Smoothing: any objective at scores that carry noise, drawn again at every iteration.
 
 With :math:`z` noise of a fixed distribution, the loss of a query becomes
 
 .. math:: E_z \, \ell(s + \sigma z) \approx \frac{1}{S} \sum_{j=1}^{S} \ell(s + \sigma z_j),
 
-gradient and curvature being the means of those at the noisy scores. Lists that are all but tied are
+gradient and hessian being the means of those at the noisy scores. Lists that are all but tied are
 then seen in many orders instead of one, so that a gradient that depends on the order, such as
 LambdaMART's, does not jump, and single labels weigh less. It is the idea behind YetiRank (logistic
 noise) and StochasticRank (normal noise). For Gumbel noise of scale 1 the order of noisy scores
@@ -20,11 +20,22 @@ from typing import Any
 
 import numpy as np
 
-from gbrank._compile import EXACT_MATH, kernel
-from gbrank.fastmath import log, random_key, random_uniform
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array, Objective
-from gbrank.objectives.params import check_choice, check_number, check_seed, check_whole
+from gbrank.core import (
+    EXACT_MATH,
+    Float32Array,
+    FloatArray,
+    IntArray,
+    QueryLayout,
+    check_choice,
+    check_integer,
+    check_number,
+    check_seed,
+    kernel,
+    log,
+    random_key,
+    random_uniform,
+)
+from gbrank.objectives.base import Objective
 from gbrank.objectives.wrapped import WrappedObjective
 
 _NOISES = {"gumbel": 0, "logistic": 1, "normal": 2}
@@ -113,7 +124,7 @@ class Smoothed(WrappedObjective):
     def check_params(self) -> None:
         super().check_params()
         check_number("scale", self.scale, low=0.0)
-        check_whole("samples", self.samples, low=1)
+        check_integer("samples", self.samples, low=1)
         check_choice("noise", self.noise, tuple(_NOISES))
         check_seed(self.random_state)
 

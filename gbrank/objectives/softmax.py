@@ -22,9 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.fastmath import exp
-from gbrank.layout import FloatArray
+from gbrank.core import FloatArray, exp, kernel
 
 NEUMANN_ORDERS = (0, 2, 4)
 #: Scratch rows that :func:`softmax_step` needs: rho, 1 / (1 - rho) and w.
@@ -54,7 +52,7 @@ def log_partition(scores: FloatArray, eps: float = 0.0) -> float:
 
 @kernel()
 def softmax_step(scores, target, target_sum, eps, order, scratch, grad, hess):
-    """Write numerator and curvature of one query; ``target / target_sum`` is phi."""
+    """Write numerator and hessian of one query; ``target / target_sum`` is phi."""
     m = len(scores)
     rho, inverse_rest, w = scratch[0], scratch[1], scratch[2]
     top = scores[0]
@@ -127,7 +125,7 @@ def _dominated_step(scores, top, eps, target, target_sum, order, rho, w, grad, h
 
 @kernel()
 def zero_step(grad, hess):
-    """Leave a query out: zero gradient and curvature."""
+    """Leave a query out: zero gradient and hessian."""
     for i in range(len(grad)):
         grad[i] = np.float32(0.0)
         hess[i] = np.float32(0.0)

@@ -5,7 +5,7 @@ Loss of a query of m documents, with u = G / Z the gains divided by the best DCG
     sum_i (s_i - u_i)^2                    reduction="sum"
     sum_i (s_i - u_i)^2 / (2 m)            reduction="mean"
 
-Gradient ``2 (s - u)`` and curvature 2, both times ``1 / (2 m)`` for the mean: the exact Hessian,
+Gradient ``2 (s - u)`` and hessian 2, both times ``1 / (2 m)`` for the mean: the exact Hessian,
 so that a leaf takes its best value in one step. ``norm=None`` regresses on G itself, the original
 loss, which is not consistent with NDCG.
 
@@ -20,22 +20,28 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.gains import DiscountSpec, GainSpec, compute_gains
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array
-from gbrank.objectives.params import check_choice
+from gbrank.core import (
+    DiscountSpec,
+    Float32Array,
+    FloatArray,
+    GainSpec,
+    IntArray,
+    QueryLayout,
+    check_choice,
+    compute_gains,
+    kernel,
+)
 from gbrank.objectives.relevance import RelevanceObjective
 
 _FARTHEST = 1e30
 
 
 @kernel()
-def _squared_rows(scores, target, curvature, grad, hess):
+def _squared_rows(scores, target, hessian, grad, hess):
     for i in range(len(scores)):
         difference = min(max(scores[i] - target[i], -_FARTHEST), _FARTHEST)
-        grad[i] = np.float32(curvature[i] * difference)
-        hess[i] = np.float32(curvature[i])
+        grad[i] = np.float32(hessian[i] * difference)
+        hess[i] = np.float32(hessian[i])
 
 
 class Squared(RelevanceObjective):
@@ -76,7 +82,7 @@ class Squared(RelevanceObjective):
     array([2., 2., 2.], dtype=float32)
     """
 
-    exact_curvature: ClassVar[bool] = True
+    exact_hessian: ClassVar[bool] = True
 
     def __init__(
         self,

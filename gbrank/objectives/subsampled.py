@@ -3,18 +3,25 @@ r"""Subsampling by query: every tree sees some of the queries, each of them whol
 Row subsampling tears lists apart, and LightGBM's own ``bagging_by_query`` pairs gradients with the
 wrong rows when the objective is a callable. Here queries are dropped where gradients are made: a
 query :math:`q` is kept at an iteration :math:`t` if :math:`u(t, q) <` ``fraction``, with :math:`u`
-uniform and a function of seed, iteration and query alone; the gradients and curvatures of all rows
+uniform and a function of seed, iteration and query alone; the gradients and hessians of all rows
 of a dropped query are 0, so that they move neither splits nor leaf values. They still count as rows
 in ``min_data_in_leaf``.
 """
 
 from typing import Any
 
-from gbrank._compile import kernel
-from gbrank.fastmath import random_key, random_uniform
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array, Objective
-from gbrank.objectives.params import check_number, check_seed
+from gbrank.core import (
+    Float32Array,
+    FloatArray,
+    IntArray,
+    QueryLayout,
+    check_number,
+    check_seed,
+    kernel,
+    random_key,
+    random_uniform,
+)
+from gbrank.objectives.base import Objective
 from gbrank.objectives.wrapped import WrappedObjective
 
 # A stream of its own: the wrapped objective may have the same seed.
@@ -36,7 +43,7 @@ def _zero_dropped(first, last, bounds, fraction, seed, iteration, grad, hess):
 
 
 class QuerySubsampled(WrappedObjective):
-    """Any objective, on a part of the queries that is drawn anew for each tree.
+    """Any objective, on a part of the queries that is drawn again for each tree.
 
     Parameters
     ----------

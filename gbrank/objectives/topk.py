@@ -13,8 +13,7 @@ Reference: Xia, Liu, Li, Statistical consistency of top-k ranking, NIPS 2009, se
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, IntArray
+from gbrank.core import FloatArray, IntArray, kernel
 
 
 def keep_top(values: FloatArray, bounds: IntArray, k: int | None) -> FloatArray:

@@ -2,7 +2,7 @@ r"""Aggregation before learning: consistent training from comparisons, clicks an
 
 Of the observations :math:`Y_1, \dots, Y_{n_q}` of a query, k are drawn without replacement and
 aggregated into one score per document, :math:`s(Y_{i_1}, \dots, Y_{i_k})`; these scores, counted
-from the lowest of the query, are the labels of a listwise objective :math:`\varphi`. Drawn anew at
+from the lowest of the query, are the labels of a listwise objective :math:`\varphi`. Drawn again at
 every boosting iteration, gradients are in expectation those of the U-statistic of order k
 
 .. math:: \frac{1}{n} \sum_q n_q \binom{n_q}{k}^{-1} \sum_{i_1 < \dots < i_k}
@@ -27,12 +27,21 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_scores, count_rows
-from gbrank.objectives.base import Float32Array, Objective
+from gbrank.core import (
+    Float32Array,
+    FloatArray,
+    IntArray,
+    QueryLayout,
+    check_integer,
+    check_labels,
+    check_scores,
+    check_seed,
+    count_rows,
+    kernel,
+)
+from gbrank.objectives.base import Objective
 from gbrank.objectives.drawn_labels import DrawnLabels
 from gbrank.objectives.observed import bind_observations, check_observations, query_weights
-from gbrank.objectives.params import check_seed, check_whole
 from gbrank.preferences import get_method
 
 
@@ -117,7 +126,7 @@ class UStatistic(Objective):
 
     def base_objective(self) -> Objective:
         """Return the listwise objective as an instance."""
-        from gbrank.objectives import get_objective  # the registry knows this module too
+        from gbrank.objectives import get_objective
 
         return get_objective(self.base)
 
@@ -133,9 +142,9 @@ class UStatistic(Objective):
         return self.base_objective().has_loss
 
     @property
-    def exact_curvature(self) -> bool:  # type: ignore[override]
+    def exact_hessian(self) -> bool:  # type: ignore[override]
         """As of the base."""
-        return self.base_objective().exact_curvature
+        return self.base_objective().exact_hessian
 
     @property
     def shift_invariant(self) -> bool:  # type: ignore[override]
@@ -169,7 +178,7 @@ class UStatistic(Objective):
                 f"is a table: {gain!r}"
             )
         if self.order is not None:
-            check_whole("order", self.order, low=1, also="None")
+            check_integer("order", self.order, low=1, also="None")
         get_method(self.method).read_parameters(**self._method_params())
         check_seed(self.random_state)
 

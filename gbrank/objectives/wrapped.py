@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gbrank.layout import FloatArray, IntArray, QueryLayout
+from gbrank.core import FloatArray, IntArray, QueryLayout
 from gbrank.objectives.base import Objective
 
 
@@ -16,7 +16,7 @@ class WrappedObjective(Objective):
         """The wrapped objective, also where it was given by name."""
         if isinstance(self.objective, Objective):
             return self.objective
-        from gbrank.objectives import get_objective  # the registry imports this module
+        from gbrank.objectives import get_objective
 
         return get_objective(self.objective)
 
@@ -34,9 +34,9 @@ class WrappedObjective(Objective):
         return self.inner.has_loss
 
     @property
-    def exact_curvature(self) -> bool:  # type: ignore[override]
+    def exact_hessian(self) -> bool:  # type: ignore[override]
         """As of the wrapped objective."""
-        return self.inner.exact_curvature
+        return self.inner.exact_hessian
 
     @property
     def shift_invariant(self) -> bool:  # type: ignore[override]

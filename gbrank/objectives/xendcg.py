@@ -8,7 +8,7 @@ Loss of a query with labels r and scores s::
 
 with gamma_i one of
 
-- "uniform": uniform in [0, 1), drawn anew for every document at every boosting iteration t;
+- "uniform": uniform in [0, 1), drawn again for every document at every boosting iteration t;
 - "annealed": 1/2 + (u - 1/2) e^(-t/anneal) with such a u, from uniform towards the constant 1/2;
 - "tight": the gamma in [0, 1]^m that makes the loss, and so the bound on NDCG that it gives
   (theorem 1), smallest at the current scores. The loss is a ratio of sums that are linear in gamma,
@@ -17,7 +17,7 @@ with gamma_i one of
   convex;
 - one constant.
 
-Gradient ``rho - phi``; numerator and curvature: see :mod:`gbrank.objectives.softmax`.
+Gradient ``rho - phi``; numerator and hessian: see :mod:`gbrank.objectives.softmax`.
 
 It is a convex bound on (minus, translated, log-transformed) NDCG, and consistent with NDCG when
 each query has one fixed label vector or single clicks; in general it is not.
@@ -30,12 +30,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gbrank._compile import EXACT_MATH, kernel
-from gbrank.fastmath import exp, random_key, random_uniform
-from gbrank.gains import compute_gains
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array, Objective
-from gbrank.objectives.params import check_choice, check_number, check_seed
+from gbrank.core import (
+    EXACT_MATH,
+    Float32Array,
+    FloatArray,
+    IntArray,
+    QueryLayout,
+    check_choice,
+    check_number,
+    check_seed,
+    compute_gains,
+    exp,
+    kernel,
+    random_key,
+    random_uniform,
+)
+from gbrank.objectives.base import Objective
 from gbrank.objectives.softmax import (
     SOFTMAX_ROWS,
     check_neumann_order,
@@ -166,7 +176,7 @@ class XENDCG(Objective):
         bound is tightest; or a constant. With 1.0 a query without a relevant document has no target
         and is left out.
     neumann_order : {0, 2, 4}, default=2
-        Off-diagonal curvature carried by the gradient; 0 gives the plain gradient, 2 is what
+        Off-diagonal hessian carried by the gradient; 0 gives the plain gradient, 2 is what
         LightGBM's ``rank_xendcg`` does.
     eps : float, default=0.0
         Weight of a nonexistent document that takes probability from the others.
@@ -192,7 +202,7 @@ class XENDCG(Objective):
     """
 
     scratch_rows: ClassVar[int] = SOFTMAX_ROWS + 1
-    exact_curvature: ClassVar[bool] = True
+    exact_hessian: ClassVar[bool] = True
 
     def __init__(
         self,

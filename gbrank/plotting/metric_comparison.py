@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.layout import FloatArray, check_query_weights
-from gbrank.metrics import Metric, compare, evaluate, get_metric
-from gbrank.metrics.base import layout_of
-from gbrank.metrics.comparison import bootstrap_intervals
+from gbrank.core import FloatArray, check_query_weights
+from gbrank.metrics import Metric, bootstrap_intervals, compare, evaluate, get_metric, layout_of
 from gbrank.plotting.base import BETTER, NEUTRAL, Display
 
 

@@ -13,11 +13,7 @@ from gbrank.preferences.methods.mean_adjacency import mean_adjacency
 from gbrank.preferences.methods.principal_eigenvector import principal_eigenvector
 from gbrank.preferences.methods.thurstone_mosteller import thurstone_mosteller
 from gbrank.preferences.methods.win_rate import win_rate
-from gbrank.preferences.observations import (
-    Comparisons,
-    PartialOrders,
-    Selections,
-)
+from gbrank.preferences.observations import Comparisons, PartialOrders, Selections
 from gbrank.preferences.readers import read_catboost_pairs
 from gbrank.preferences.summary import Summary, summarize
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gbrank.layout import IntArray, QueryLayout
+from gbrank.core import IntArray, QueryLayout
 from gbrank.preferences._ids import read_clicks, read_ids
 
 

@@ -1,6 +1,6 @@
 """How items, query ids, positions and weights of observations are read, before a layout is known.
 
-The rules for ids are those of :mod:`gbrank.layout`; what differs is that an entry belongs to an
+The rules for ids are those of :mod:`gbrank.core.ids`; what differs is that an entry belongs to an
 observation, not to a row, and errors say so.
 """
 
@@ -10,14 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gbrank.layout import (
-    FloatArray,
-    IntArray,
-    _as_qid,
-    _number_runs,
-    _numbers,
-    _one_dimensional,
-)
+from gbrank.core import FloatArray, IntArray, as_ids, as_numbers, number_runs, one_dimensional
 
 #: What an item may be: a row of X, a key that each row has, or a place among the rows of its query.
 ITEM_KINDS = ("row", "key", "position")
@@ -61,12 +54,12 @@ def _places_in(table: NDArray[Any], wanted: NDArray[Any]) -> IntArray:
 def read_ids(values: Any, name: str) -> Ids:
     """Number ids; refuse missing and unhashable ones."""
     try:
-        array = _as_qid(values)
+        array = as_ids(values)
         if isinstance(array, np.ndarray) and array.dtype.kind in "iu" and len(array):
             low, high = int(array.min()), int(array.max())
             if high - low < 2 * len(array) + 1024:  # so near to each other that a table is short
                 return _number_small(array, low, high)
-        starts, codes, distinct = _number_runs(array)
+        starts, codes, distinct = number_runs(array)
     except (TypeError, ValueError) as error:
         text = str(error).replace("qid", name).replace("row", "entry")
         raise type(error)(text) from None
@@ -101,28 +94,28 @@ def read_items(values: Any, name: str, kind: str) -> IntArray | Ids:
 
 
 def read_whole_numbers(values: Any, name: str, *, low: int = 0) -> IntArray:
-    """Return whole numbers >= ``low`` as int64; say which entry is none."""
-    array = _one_dimensional(values, name)
+    """Return integers >= ``low`` as int64; say which entry is none."""
+    array = one_dimensional(values, name)
     if array.dtype.kind in "iu":
         if array.dtype == np.uint64 and len(array) and int(array.max()) >= 2**63:
-            raise ValueError(f"{name} must be whole numbers below 2^63, got {array.max()}")
+            raise ValueError(f"{name} must be integers below 2^63, got {array.max()}")
         whole = np.array(array, dtype=np.int64)  # a copy: the caller's array may change
         wrong = whole < low
     else:
-        numbers = _numbers(values if len(array) else np.empty(0), name)
+        numbers = as_numbers(values if len(array) else np.empty(0), name)
         wrong = ~((numbers >= low) & (numbers == np.floor(numbers)) & (numbers < 2.0**53))
         whole = np.where(wrong, low, numbers).astype(np.int64)
     if wrong.any():
         at = int(np.argmax(wrong))
         raise ValueError(
-            f"{name} must be whole numbers >= {low}, but entry {at} is {array.tolist()[at]!r}"
+            f"{name} must be integers >= {low}, but entry {at} is {array.tolist()[at]!r}"
         )
     return whole
 
 
 def read_clicks(values: Any) -> IntArray:
     """Return clicked positions; None, NaN and -1 all mean that nothing was clicked."""
-    array = _one_dimensional(values, "clicked")
+    array = one_dimensional(values, "clicked")
     if array.dtype.kind == "f":
         array = np.where(np.isnan(array), -1.0, array)
     elif array.dtype.kind == "O":
@@ -141,7 +134,7 @@ def read_weight(weight: Any, count: int) -> FloatArray | None:
     """Return one finite weight >= 0 per observation, or None."""
     if weight is None:
         return None
-    values = _numbers(weight, "weight")
+    values = as_numbers(weight, "weight")
     check_count(len(values), count, "weight")
     wrong = ~((values >= 0) & (values < np.inf))
     if wrong.any():

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gbrank.layout import IntArray, QueryLayout, _stable_argsort
+from gbrank.core import IntArray, QueryLayout, stable_argsort
 from gbrank.preferences._ids import Ids, read_ids
 from gbrank.preferences._orders import find_keys
 
@@ -28,7 +28,7 @@ class Locator:
             raise ValueError("layout or qid must be given: the query id of each row")
         if layout is not None and not isinstance(layout, QueryLayout):
             raise TypeError(
-                f"layout must be a gbrank.layout.QueryLayout, got {type(layout).__name__}; "
+                f"layout must be a gbrank.core.queries.QueryLayout, got {type(layout).__name__}; "
                 "with query ids give qid= instead"
             )
         self.observations = observations
@@ -66,7 +66,7 @@ class Locator:
         codes = layout.sort(ids.codes)
         queries = np.repeat(np.arange(layout.n_queries), layout.sizes)
         both = queries * max(len(ids.distinct), 1) + codes
-        self.key_order = _stable_argsort(both)
+        self.key_order = stable_argsort(both)
         self.ordered_keys = codes[self.key_order]
         repeated = both[self.key_order[1:]] == both[self.key_order[:-1]]
         if repeated.any():

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from gbrank.layout import FloatArray, QueryLayout
-from gbrank.objectives.params import check_choice
+from gbrank.core import FloatArray, QueryLayout, check_choice
 from gbrank.preferences.base import Observations
 from gbrank.preferences.binding import BoundObservations
 from gbrank.preferences.methods import (
@@ -77,7 +76,7 @@ def aggregate(
     qid : query id of each row, default=None.
     keys : key of each row, for ``items="key"``, default=None.
     n_jobs : number of threads, default=None
-        See :func:`gbrank.parallel.resolve_n_jobs`; scores do not depend on it.
+        See :func:`gbrank.core.threads.resolve_n_jobs`; scores do not depend on it.
     **parameters : those of the method, such as ``smoothing``.
 
     Returns

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbrank.layout import FloatArray, IntArray, QueryLayout, _one_dimensional
+from gbrank.core import FloatArray, IntArray, QueryLayout, one_dimensional
 from gbrank.preferences._ids import Ids, check_count, read_ids, read_weight, read_whole_numbers
 from gbrank.preferences.binding import BoundObservations
 from gbrank.preferences.summary import Summary, summarize
@@ -171,7 +171,7 @@ class Observations:
 
 def _read_chosen(chosen: ArrayLike, count: int | None, name: str) -> IntArray:
     """Return numbers or a mask as numbers."""
-    array: NDArray[Any] = _one_dimensional(chosen, name)
+    array: NDArray[Any] = one_dimensional(chosen, name)
     if array.dtype == np.bool_:
         if count is not None:
             check_count(len(array), count, name)

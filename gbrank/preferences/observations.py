@@ -3,7 +3,7 @@
 Observations hold no features and no labels. They name items: rows of X in the user's own order
 (``items="row"``), keys such as document ids (``items="key"``), or places within the query
 (``items="position"``). What they mean for a given training set is found out when they are bound to
-its :class:`~gbrank.layout.QueryLayout`.
+its :class:`~gbrank.core.queries.QueryLayout`.
 """
 
 from typing import Any
@@ -11,16 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.layout import IntArray, QueryLayout, count_rows
-from gbrank.objectives.params import check_choice
+from gbrank.core import IntArray, QueryLayout, check_choice, count_rows
 from gbrank.preferences._frames import click_positions, columns, refuse_mixed, split_pairs
-from gbrank.preferences._ids import (
-    ITEM_KINDS,
-    check_count,
-    read_clicks,
-    read_items,
-    read_ragged,
-)
+from gbrank.preferences._ids import ITEM_KINDS, check_count, read_clicks, read_items, read_ragged
 from gbrank.preferences.base import Observations
 from gbrank.preferences.binding import BoundObservations, bind_edges, bind_lists
 

@@ -6,9 +6,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbrank._random import check_random_state
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_scores
-from gbrank.objectives.params import check_number, check_whole
+from gbrank.core import (
+    FloatArray,
+    IntArray,
+    QueryLayout,
+    check_integer,
+    check_labels,
+    check_number,
+    check_random_state,
+    check_scores,
+)
 
 BoolArray = NDArray[np.bool_]
 
@@ -57,7 +64,7 @@ def cascade_clicks(
 
     Parameters
     ----------
-    labels : array of whole numbers >= 0, one per document.
+    labels : array of integers >= 0, one per document.
     qid : query id of each document, of any type and in any order.
     click_probability : probability of a click for labels 0, 1, ...
     impressions : lists shown per query.
@@ -196,12 +203,12 @@ def _checked(
     layout = QueryLayout.from_qid(qid)
     grades = check_labels(labels, layout)
     chances = _probabilities(click_probability, "click_probability")
-    check_whole("impressions", impressions, low=1)
+    check_integer("impressions", impressions, low=1)
     wrong = (grades != np.floor(grades)) | (grades >= len(chances))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(
-            f"labels must be whole numbers below {len(chances)}, the number of entries of "
+            f"labels must be integers below {len(chances)}, the number of entries of "
             f"click_probability, but {layout.describe_row(row)} has {grades[row]:g}"
         )
     ranking = None if scores is None else layout.sort(check_scores(scores, layout))

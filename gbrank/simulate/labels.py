@@ -5,8 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbrank._random import check_probabilities, check_random_state, draw_categories
-from gbrank.layout import QueryLayout, check_labels
+from gbrank.core import (
+    QueryLayout,
+    check_labels,
+    check_probabilities,
+    check_random_state,
+    draw_categories,
+)
 
 
 def perturb_labels(

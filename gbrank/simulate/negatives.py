@@ -7,11 +7,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
-from gbrank._compile import kernel
-from gbrank._random import check_random_state
-from gbrank.fastmath import random_key, random_uniform
-from gbrank.layout import IntArray, QueryLayout, check_labels
-from gbrank.objectives.params import check_number
+from gbrank.core import (
+    IntArray,
+    QueryLayout,
+    check_labels,
+    check_number,
+    check_random_state,
+    kernel,
+    random_key,
+    random_uniform,
+)
 
 
 class PaddedLists(NamedTuple):

@@ -14,9 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from gbrank._random import check_random_state
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels
-from gbrank.objectives.params import check_whole
+from gbrank.core import (
+    FloatArray,
+    IntArray,
+    QueryLayout,
+    check_integer,
+    check_labels,
+    check_random_state,
+)
 from gbrank.preferences import Comparisons, PartialOrders, Selections
 
 _CHUNK = 4_000_000  # random numbers that are drawn at once
@@ -109,9 +114,9 @@ def partial_orders(
     PartialOrders(n=100)
     """
     layout, checked, generator = _check(utilities, qid, n, random_state)
-    check_whole("size", size, low=2)
+    check_integer("size", size, low=2)
     if top is not None:
-        check_whole("top", top, low=1, also="None")
+        check_integer("top", top, low=1, also="None")
     queries = _draw_queries(layout, n, generator)
     seen, lengths = _draw_documents(layout, queries, size, generator)
     filled = np.arange(seen.shape[1]) < lengths[:, None]
@@ -173,7 +178,7 @@ def selections(
             f"probabilities must be from 0 to 1, but {layout.describe_row(row)} has "
             f"{chances[row]:g}"
         )
-    check_whole("length", length, low=1)
+    check_integer("length", length, low=1)
     queries = _draw_queries(layout, n, generator)
     shown, lengths = _draw_documents(layout, queries, length, generator)
     filled = np.arange(shown.shape[1]) < lengths[:, None]
@@ -187,7 +192,7 @@ def _check(
 ) -> tuple[QueryLayout, FloatArray, np.random.Generator]:
     layout = QueryLayout.from_qid(qid)
     checked = check_labels(utilities, layout, signed=True)
-    check_whole("n", n, low=0)
+    check_integer("n", n, low=0)
     generator = check_random_state(random_state)
     if n > 0 and not (layout.sizes > 1).any():
         raise ValueError("qid must have a query of at least two documents: there is none")

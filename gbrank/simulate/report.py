@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.layout import FloatArray, QueryLayout, check_labels
+from gbrank.core import FloatArray, QueryLayout, check_labels
 from gbrank.metrics import pairwise_disagreement
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gbrank.layout import FloatArray
+from gbrank.core import FloatArray
 
 _STEPS = 300
 _HALVINGS = 20
@@ -25,7 +25,7 @@ def minimize_all(
 
     Parameters
     ----------
-    derivatives : takes an array (n, m) of points, returns gradients and curvatures of that shape.
+    derivatives : takes an array (n, m) of points, returns gradients and hessians of that shape.
     start : array (n, m) of points to start from.
     small : n numbers; gradients that do not exceed them count as 0.
 
@@ -72,7 +72,7 @@ def minimize_all(
 
 
 def _diagonal(hess: FloatArray) -> FloatArray:
-    """Return the inverse of the curvatures, as matrices; tiny ones count as larger."""
+    """Return the inverse of the hessians, as matrices; tiny ones count as larger."""
     floor = np.maximum(1e-3 * hess.max(axis=1, keepdims=True), 1e-30)
     matrices: FloatArray = (1.0 / np.maximum(hess, floor))[:, :, None] * np.eye(hess.shape[1])
     return matrices

@@ -20,8 +20,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.gains import DiscountSpec, compute_discounts
-from gbrank.layout import FloatArray, check_scores
+from gbrank.core import DiscountSpec, FloatArray, check_scores, compute_discounts
 
 _LARGEST_M = 9  # 362,880 orders
 

@@ -22,11 +22,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbrank.gains import DiscountSpec, GainSpec, compute_discounts, compute_gains
-from gbrank.layout import FloatArray, QueryLayout, check_labels
-from gbrank.objectives import get_objective
-from gbrank.objectives.base import Objective, Training
-from gbrank.objectives.params import check_seed, check_whole
+from gbrank.core import (
+    DiscountSpec,
+    FloatArray,
+    GainSpec,
+    QueryLayout,
+    check_integer,
+    check_labels,
+    check_seed,
+    compute_discounts,
+    compute_gains,
+)
+from gbrank.objectives import Objective, Training, get_objective
 from gbrank.theory._minimize import minimize_all
 
 #: Expected NDCG may fall short of the best by this much before an objective counts as inconsistent.
@@ -192,8 +199,8 @@ def find_counterexample(
     False
     """
     for name, value, low in (("m", m, 2), ("grades", grades, 2), ("trials", trials, 1)):
-        check_whole(name, value, low=low)
-    check_whole("n_vectors", n_vectors, low=1)
+        check_integer(name, value, low=low)
+    check_integer("n_vectors", n_vectors, low=1)
     check_seed(random_state)
     rng = np.random.default_rng(random_state)
     labels = rng.integers(0, grades, size=(trials, n_vectors, m)).astype(np.float64)
@@ -297,7 +304,7 @@ def _minimize(
     objective: Objective, labels: FloatArray, chances: FloatArray, draws: int
 ) -> FloatArray:
     """Minimise the expected loss of every distribution, all of them in each step."""
-    check_whole("draws", draws, low=1)
+    check_integer("draws", draws, low=1)
     n_distributions, n_vectors, m = labels.shape
     plain = objective.plain_gradient()
     # every label vector is a query of its own, or as many as there are draws

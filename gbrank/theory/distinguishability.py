@@ -31,12 +31,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.gains import DiscountSpec, GainSpec
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_scores
-from gbrank.metrics.base import Metric
-from gbrank.metrics.comparison import ROUNDING
-from gbrank.metrics.evaluation import evaluate, text_table
-from gbrank.metrics.ndcg import NDCG
+from gbrank.core import (
+    DiscountSpec,
+    FloatArray,
+    GainSpec,
+    IntArray,
+    QueryLayout,
+    check_labels,
+    check_scores,
+)
+from gbrank.metrics import NDCG, ROUNDING, Metric, evaluate, text_table
 from gbrank.theory.limits import ndcg_limit, pseudo_expectation
 from gbrank.theory.profile import RelevanceProfile, single_or_many
 from gbrank.theory.sample_size import detection_power, required_queries
@@ -335,7 +339,7 @@ def _check_sizes(sizes: Any, layout: QueryLayout) -> IntArray:
     found = np.asarray(sizes)
     whole = found.ndim == 1 and len(found) > 0 and found.dtype.kind in "iu"
     if not whole or found[0] < 1 or (np.diff(found) <= 0).any():
-        raise ValueError(f"sizes must be increasing whole numbers >= 1, got {sizes!r}")
+        raise ValueError(f"sizes must be increasing integers >= 1, got {sizes!r}")
     if found[-1] > most:
         name = smallest if layout.query_ids is None else layout.query_ids[smallest]
         raise ValueError(
@@ -348,5 +352,5 @@ def _repeats(n_orders: Any, n_queries: int) -> int:
     if n_orders is None:
         return -(-_DEFAULT_LISTS // n_queries)
     if isinstance(n_orders, bool) or not isinstance(n_orders, int | np.integer) or n_orders < 0:
-        raise ValueError(f"n_orders must be None or a whole number >= 0, got {n_orders!r}")
+        raise ValueError(f"n_orders must be None or an integer >= 0, got {n_orders!r}")
     return max(1, int(n_orders))

@@ -32,8 +32,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.gains import DISCOUNTS, DiscountSpec, GainSpec, PowerDiscount, compute_discounts
-from gbrank.metrics.ranks import check_cutoff, cutoffs
+from gbrank.core import DISCOUNTS, DiscountSpec, GainSpec, PowerDiscount, compute_discounts
+from gbrank.metrics import check_cutoff, cutoffs
 from gbrank.theory.profile import RelevanceProfile
 
 #: Panels and nodes of the quadrature. A kink of the profile inside a panel costs about 1e-6.
@@ -126,7 +126,7 @@ def pseudo_expectation(
     profile, discount, gain : as in :func:`ndcg_limit`; any discount will do, but a function must
         take ranks that are not whole.
     n : number of documents, large enough that one relevant document is expected among them.
-    k : cut-off: None, a whole number, or a fraction of the list in (0, 1].
+    k : cut-off: None, an integer, or a fraction of the list in (0, 1].
 
     References
     ----------
@@ -141,7 +141,7 @@ def pseudo_expectation(
     """
     found = RelevanceProfile.of(profile, gain)
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 2:
-        raise ValueError(f"n must be a whole number of documents >= 2, got {n!r}")
+        raise ValueError(f"n must be an integer of documents >= 2, got {n!r}")
     compute_discounts(2, discount)  # refuses what is no discount
     weight: Any = DISCOUNTS[discount] if isinstance(discount, str) else discount
     deepest = float(min(n, cutoffs(np.array([n]), check_cutoff(k))[0]))

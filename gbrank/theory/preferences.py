@@ -29,8 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from gbrank.layout import FloatArray
-from gbrank.objectives.params import check_choice, check_number, check_seed, check_whole
+from gbrank.core import FloatArray, check_choice, check_integer, check_number, check_seed
 
 _EQUAL = 1e-12  # weights of a graph that differ by less are equal
 _STEPS = 500
@@ -242,8 +241,8 @@ def find_misleading_preferences(
     >>> find_misleading_preferences(trials=50, aggregate=True) is None
     True
     """
-    check_whole("m", m, low=3)
-    check_whole("trials", trials, low=1)
+    check_integer("m", m, low=3)
+    check_integer("trials", trials, low=1)
     check_seed(random_state)
     rng = np.random.default_rng(random_state)
     worst: tuple[FloatArray, PreferenceCheck] | None = None
@@ -279,9 +278,9 @@ def _minimize(weights: FloatArray, phi: Phi, ridge: float) -> FloatArray:
     value = total(scores)
     for _ in range(_STEPS):
         _, first, second = phi(scores[:, None] - scores[None, :])
-        force, curvature = weights * first, weights * second
+        force, hessian = weights * first, weights * second
         grad = force.sum(axis=1) - force.sum(axis=0) + ridge * scores
-        both = curvature + curvature.T
+        both = hessian + hessian.T
         hess = np.diag(both.sum(axis=1) + ridge) - both
         step = -np.linalg.solve(hess, grad)
         slope = float(step @ grad)

@@ -101,7 +101,7 @@ def detection_power(
     0.8
     """
     if not isinstance(n_queries, int | np.integer) or isinstance(n_queries, bool) or n_queries < 2:
-        raise ValueError(f"n_queries must be a whole number >= 2, got {n_queries!r}")
+        raise ValueError(f"n_queries must be an integer >= 2, got {n_queries!r}")
     effect = _effect(difference, std, differences)
     _check_test(alpha, alternative)
     return 1.0 if effect == math.inf else _power(int(n_queries), effect, alpha, alternative)

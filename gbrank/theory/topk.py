@@ -21,10 +21,8 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.layout import FloatArray, check_scores
-from gbrank.objectives import get_objective
-from gbrank.objectives.base import Objective
-from gbrank.objectives.params import check_seed, check_whole
+from gbrank.core import FloatArray, check_integer, check_scores, check_seed
+from gbrank.objectives import Objective, get_objective
 from gbrank.theory.consistency import minimizer
 
 Order = tuple[int, ...]
@@ -108,11 +106,11 @@ def check_order_sensitivity(
     'orders with the same first k places have different losses'
     """
     objective = get_objective(objective)
-    check_whole("m", m, low=2)
+    check_integer("m", m, low=2)
     if m > _LARGEST_M:
         raise ValueError(f"m must be at most {_LARGEST_M}: all m! orders are tried, got {m}")
-    check_whole("k", k, low=1)
-    check_whole("n_scores", n_scores, low=1)
+    check_integer("k", k, low=1)
+    check_integer("n_scores", n_scores, low=1)
     check_seed(random_state)
     orders = list(permutations(range(m)))
     for scores in np.random.default_rng(random_state).normal(size=(n_scores, m)):
@@ -278,7 +276,7 @@ def topk_minimizer_order(
     >>> topk_minimizer_order(ListMLE(k=1), *proposition_10(), k=1)
     (0,)
     """
-    check_whole("k", k, low=1)
+    check_integer("k", k, low=1)
     scores = minimizer(objective, [labels_of_order(order) for order in orders], probabilities)
     return tuple(np.argsort(-scores, kind="stable")[:k].tolist())
 
@@ -310,7 +308,7 @@ def proposition_10(p1: float = 0.4) -> tuple[list[Order], FloatArray]:
 def _subgroups(
     orders: Sequence[Sequence[int]], probabilities: ArrayLike, k: int
 ) -> dict[Order, float]:
-    check_whole("k", k, low=1)
+    check_integer("k", k, low=1)
     chances = check_scores(probabilities)
     if len(chances) != len(orders) or len(orders) == 0:
         raise ValueError(

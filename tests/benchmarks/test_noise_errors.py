@@ -34,10 +34,10 @@ def said(capsys, *arguments):
         ),
         (
             ["run", "demo", "--objectives", "listmle(k=0)", "--out", "x"],
-            "objective 'listmle(k=0)': k must be a whole number >= 1",
+            "objective 'listmle(k=0)': k must be an integer >= 1",
         ),
         (["run", "demo", "--objectives", "listmle(k=", "--out", "x"], "is not written as name"),
-        (["run", "demo", "--trials", "0", "--out", "x"], "trials must be a whole number >= 1"),
+        (["run", "demo", "--trials", "0", "--out", "x"], "trials must be an integer >= 1"),
         (["run", "demo", "--jobs", "0", "--out", "x"], "--jobs must be at least 1, got 0"),
         (
             ["run", "demo", "--levels", "1.5", "--out", "x"],

@@ -7,8 +7,8 @@ import pytest
 from sklearn.base import clone
 
 from gbrank import Ranker
+from gbrank.core.queries import QueryLayout
 from gbrank.data import make_ranking
-from gbrank.layout import QueryLayout
 from gbrank.metrics import ndcg_score
 from gbrank.objectives import Objective
 

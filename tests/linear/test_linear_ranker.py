@@ -13,15 +13,15 @@ import scipy.sparse
 from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_info
 
-from gbrank._model_text import put_together
-from gbrank._start import start_trees
+from gbrank.boosting.model_text import merge_models
+from gbrank.core.queries import QueryLayout
 from gbrank.data import make_ranking
-from gbrank.layout import QueryLayout
 from gbrank.linear import LinearRanker, ridge
 from gbrank.linear.columns import write_columns
 from gbrank.linear.ridge import N_FOLDS
 from gbrank.linear.steps import MAX_EDGES, fit_steps
 from gbrank.metrics import ndcg_score
+from gbrank.start import start_trees
 
 
 @pytest.fixture(scope="module")
@@ -239,7 +239,7 @@ def test_trees_predict_what_the_linear_ranker_predicts(data):
     X[4, 4] = -np.inf
     ranker = LinearRanker().fit(X, data.y, qid=data.qid)
     other = lgb.train({"verbose": -1}, lgb.Dataset(X, data.y), 2)
-    booster = put_together([other], [2], start_trees(ranker))
+    booster = merge_models([other], [2], start_trees(ranker))
     X[:, 2] = np.nan  # missing where it never was in training
     X[0, 3] = 1e300
     np.testing.assert_allclose(

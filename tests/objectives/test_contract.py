@@ -35,7 +35,7 @@ def test_variant_keeps_the_contract(objective):
 class Logistic(Objective):
     """Pointwise logistic loss, in plain NumPy, with a fault to choose."""
 
-    exact_curvature: ClassVar[bool] = True
+    exact_hessian: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = False
 
     def __init__(self, fault=None, *, n_jobs=None):
@@ -55,7 +55,7 @@ class Logistic(Objective):
         match self.fault:
             case "gradient":
                 grad[rows] *= 1.001
-            case "curvature":
+            case "hessian":
                 hess[rows] *= 1.01
             case "negative":
                 hess[rows] -= 0.3
@@ -81,7 +81,7 @@ def test_a_users_objective_in_plain_numpy_keeps_the_contract():
     ("fault", "message"),
     [
         ("gradient", "gradient is"),
-        ("curvature", "curvature is"),
+        ("hessian", "hessian is"),
         ("negative", "must be >= 0"),
         ("nan", "must be finite"),
         ("dependent", "gradient is|depend on others"),

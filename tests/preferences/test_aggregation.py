@@ -9,7 +9,7 @@ from preference_oracle import draw
 from scipy.optimize import minimize
 
 from gbrank import preferences
-from gbrank.layout import QueryLayout
+from gbrank.core.queries import QueryLayout
 from gbrank.preferences import (
     METHODS,
     Comparisons,

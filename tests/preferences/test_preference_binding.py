@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gbrank.layout import QueryLayout
+from gbrank.core.queries import QueryLayout
 from gbrank.preferences import Comparisons, PartialOrders, Selections, aggregate
 
 QID = np.array(["b", "a", "b", "a", "c", "b"])  # b: rows 0 2 5; a: rows 1 3; c: row 4

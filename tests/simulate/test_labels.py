@@ -149,8 +149,8 @@ def test_small_dtype_grows_for_large_new_labels():
         ({"labels": [0, -1, 2]}, r"labels must be finite numbers >= 0, but row 1 \(query 'a'\)"),
         ({"labels": [0, 1, np.nan]}, r"row 2 \(query 'b'\) has nan"),
         ({"labels": [0, 1]}, "labels must have one entry per row: got 2 for 3 rows"),
-        ({"random_state": -1}, "random_state must be a whole number >= 0"),
-        ({"random_state": "seed"}, "random_state must be a whole number >= 0"),
+        ({"random_state": -1}, "random_state must be an integer >= 0"),
+        ({"random_state": "seed"}, "random_state must be an integer >= 0"),
     ],
 )
 def test_bad_input_is_named(arguments, message):

@@ -364,7 +364,7 @@ def test_objectives_without_a_loss_are_refused():
 def test_names_and_numbers_of_the_search_are_checked():
     assert minimizer("squared", [[1, 0]], [1.0])[0] == pytest.approx(1.0)
     for name in ("m", "grades", "trials", "n_vectors"):
-        with pytest.raises(ValueError, match=f"{name} must be a whole number"):
+        with pytest.raises(ValueError, match=f"{name} must be an integer"):
             find_counterexample(Squared(), **{name: 0})
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gbrank.gains import PowerDiscount
+from gbrank.core.gains import PowerDiscount
 from gbrank.metrics import get_metric
 from gbrank.theory import distinguish
 from gbrank.theory.distinguishability import _judge
@@ -192,17 +192,17 @@ def test_default_sizes_and_printing():
         ({"scores_b": [1.0, 2.0]}, "scores_b: scores must have one entry per row: got 2"),
         ({"scores_a": [0, np.nan, 1, 2]}, "scores_a: .*row 1"),
         ({"labels": [0, -1, 1, 2]}, "row 1"),
-        ({"sizes": [3, 2]}, "sizes must be increasing whole numbers"),
-        ({"sizes": [0, 2]}, "sizes must be increasing whole numbers"),
-        ({"sizes": [1.5]}, "sizes must be increasing whole numbers"),
-        ({"sizes": []}, "sizes must be increasing whole numbers"),
+        ({"sizes": [3, 2]}, "sizes must be increasing integers"),
+        ({"sizes": [0, 2]}, "sizes must be increasing integers"),
+        ({"sizes": [1.5]}, "sizes must be increasing integers"),
+        ({"sizes": []}, "sizes must be increasing integers"),
         ({"sizes": [2, 5]}, "sizes go up to 5, but query 0 has only 4 documents"),
         ({"sizes": [2], "qid": ["x", "y", "x", "x"]}, "query y has only 1 documents"),
         ({"discounts": []}, "at least one discount"),
         ({"discounts": ["log", "log"]}, "'log' comes twice"),
         ({"discounts": ["root"]}, "discount must be one of"),
         ({"k": 0}, "k must be at least 1"),
-        ({"n_orders": -1}, "n_orders must be None or a whole number >= 0, got -1"),
+        ({"n_orders": -1}, "n_orders must be None or an integer >= 0, got -1"),
         ({"level": 0.5}, "level must be above 1/2"),
         ({"labels": [], "scores_a": [], "scores_b": []}, "at least one row"),
     ],

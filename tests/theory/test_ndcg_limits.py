@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from gbrank.gains import PowerDiscount
+from gbrank.core.gains import PowerDiscount
 from gbrank.theory import RelevanceProfile, ndcg_limit, pseudo_expectation
 
 GAINS = np.array([0.0, 1.0, 3.0])
@@ -271,8 +271,8 @@ def test_pseudo_expectation_tends_to_the_limit():
 @pytest.mark.parametrize(
     ("n", "options", "message"),
     [
-        (1, {}, "n must be a whole number of documents >= 2, got 1"),
-        (100.0, {}, "n must be a whole number"),
+        (1, {}, "n must be an integer of documents >= 2, got 1"),
+        (100.0, {}, "n must be an integer"),
         (2, {}, "too few"),
         (100, {"k": 0}, "k must be at least 1"),
         (100, {"k": 1}, "too few"),

@@ -131,5 +131,5 @@ def test_parameters_are_checked():
         preference_minimizer(a, phi="hinge")
     with pytest.raises(ValueError, match="ridge must be a number > 0"):
         preference_minimizer(a, ridge=0.0)
-    with pytest.raises(ValueError, match="m must be a whole number >= 3"):
+    with pytest.raises(ValueError, match="m must be an integer >= 3"):
         find_misleading_preferences(2)

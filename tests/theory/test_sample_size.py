@@ -101,5 +101,5 @@ def test_bad_arguments(options, message):
 
 
 def test_bad_number_of_queries():
-    with pytest.raises(ValueError, match="n_queries must be a whole number >= 2, got 1"):
+    with pytest.raises(ValueError, match="n_queries must be an integer >= 2, got 1"):
         detection_power(1, 0.1, std=1.0)

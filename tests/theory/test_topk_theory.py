@@ -185,7 +185,7 @@ def test_bad_input_is_named():
         labels_of_order([0, 0, 2])
     with pytest.raises(ValueError, match="m must be at most 6"):
         check_order_sensitivity(ListMLE(), m=7, k=1)
-    with pytest.raises(ValueError, match="k must be a whole number >= 1"):
+    with pytest.raises(ValueError, match="k must be an integer >= 1"):
         check_order_sensitivity(ListMLE(), m=3, k=0)
     with pytest.raises(ValueError, match="one entry per order"):
         topk_bayes_order([(0, 1)], [0.5, 0.5], 1)

@@ -1,6 +1,6 @@
 """Linear systems of graphs: conjugate gradients, whose cost is that of the pairs compared."""
 
-from gbrank._compile import kernel
+from gbrank.core import kernel
 
 
 @kernel()
@@ -52,12 +52,12 @@ def solve(low, high, weight, n_pairs, ridge, right, n_documents, tolerance, scra
         if squares <= enough:
             return
         multiply(low, high, weight, n_pairs, ridge, direction, n_documents, product)
-        curvature = 0.0
+        hessian = 0.0
         for document in range(n_documents):
-            curvature += direction[document] * product[document]
-        if curvature <= 0.0:
+            hessian += direction[document] * product[document]
+        if hessian <= 0.0:
             return
-        step = fit / curvature
+        step = fit / hessian
         squares = 0.0
         next_fit = 0.0
         for document in range(n_documents):

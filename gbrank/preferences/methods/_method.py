@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.parallel import cut_queries, resolve_n_jobs, share_pieces
+from gbrank.core import FloatArray, IntArray, QueryLayout, cut_queries, resolve_n_jobs, share_pieces
 from gbrank.preferences.base import Observations
 from gbrank.preferences.binding import BoundObservations
 from gbrank.preferences.methods._pairs import Workspace, make_workspace, tables_of

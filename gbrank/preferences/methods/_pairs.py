@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gbrank._compile import kernel
-from gbrank.layout import IntArray
+from gbrank.core import IntArray, kernel
 from gbrank.preferences.binding import BoundObservations
 
 _EDGE_INTS, _EDGE_FLOATS, _DOCUMENT_INTS, _DOCUMENT_FLOATS = 5, 4, 3, 7
@@ -29,7 +28,7 @@ def make_workspace(bound: BoundObservations, most_edges: int | None = None) -> W
 
     Examples
     --------
-    >>> from gbrank.layout import QueryLayout
+    >>> from gbrank.core.queries import QueryLayout
     >>> from gbrank.preferences import Comparisons, make_workspace
     >>> bound = Comparisons(None, winner=[0, 1], loser=[1, 2]).bind(QueryLayout.from_group([3], 3))
     >>> len(make_workspace(bound)) > 0

@@ -13,8 +13,7 @@ Reference: de Borda, Mémoire sur les élections au scrutin, 1781.
 
 from typing import Any
 
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, QueryLayout
+from gbrank.core import FloatArray, QueryLayout, kernel
 from gbrank.preferences.base import Observations
 from gbrank.preferences.binding import BoundObservations
 from gbrank.preferences.methods._method import Method, Numbers
@@ -71,7 +70,7 @@ def borda(
     qid : query id of each row, default=None.
     keys : key of each row, for ``items="key"``, default=None.
     n_jobs : number of threads, default=None
-        See :func:`gbrank.parallel.resolve_n_jobs`; scores do not depend on it.
+        See :func:`gbrank.core.threads.resolve_n_jobs`; scores do not depend on it.
 
     Returns
     -------

@@ -21,10 +21,7 @@ algorithms for generalized Bradley-Terry models, Annals of Statistics 2004.
 
 from typing import Any
 
-from gbrank._compile import kernel
-from gbrank.fastmath import exp
-from gbrank.layout import FloatArray, QueryLayout
-from gbrank.objectives.params import check_number
+from gbrank.core import FloatArray, QueryLayout, check_number, exp, kernel
 from gbrank.preferences.base import Observations
 from gbrank.preferences.binding import BoundObservations
 from gbrank.preferences.methods._laplacian import solve
@@ -37,8 +34,8 @@ _MOST_HALVINGS = 40
 
 @kernel()
 def _descend(scores, pairs, n_pairs, penalty, gradient):
-    """Write the negative gradient and the curvature of each pair; return the largest entry."""
-    low, high, wins_low, wins_high, curvature, pull = pairs
+    """Write the negative gradient and the hessian of each pair; return the largest entry."""
+    low, high, wins_low, wins_high, hessian, pull = pairs
     for document in range(len(scores)):
         gradient[document] = -penalty * scores[document]
     for pair in range(n_pairs):
@@ -48,7 +45,7 @@ def _descend(scores, pairs, n_pairs, penalty, gradient):
         ratio = exp(-abs(pull[pair]))
         larger, smaller = 1.0 / (1.0 + ratio), ratio / (1.0 + ratio)
         ahead = pull[pair] > 0.0
-        curvature[pair] = (wins_low[pair] + wins_high[pair]) * smaller * larger
+        hessian[pair] = (wins_low[pair] + wins_high[pair]) * smaller * larger
         lost, won = (smaller, larger) if ahead else (larger, smaller)
         pull[pair] = wins_low[pair] * lost - wins_high[pair] * won
     for pair in range(n_pairs):
@@ -74,8 +71,8 @@ def scores_of_query(chosen, tables, numbers, workspace, out):
     edge_ints, edge_floats, document_ints, document_floats = workspace
     n_documents, penalty = len(out), numbers[0]
     n_pairs = count_pairs(chosen, tables, n_documents, workspace)
-    low, high, curvature = edge_ints[2], edge_ints[3], edge_floats[3]
-    pairs = (low, high, edge_floats[1], edge_floats[2], curvature, edge_floats[0])
+    low, high, hessian = edge_ints[2], edge_ints[3], edge_floats[3]
+    pairs = (low, high, edge_floats[1], edge_floats[2], hessian, edge_floats[0])
     scratch, gradient = document_floats[:4], document_floats[4]
     step, trial = document_floats[5][:n_documents], document_floats[6][:n_documents]
     out[:] = 0.0
@@ -85,7 +82,7 @@ def scores_of_query(chosen, tables, numbers, workspace, out):
             break
         # far from the minimum a rough step does; near it the error of a step is that of solving
         rough = max(min(0.1, pull / first_pull), 1e-12)
-        solve(low, high, curvature, n_pairs, penalty, gradient, n_documents, rough, scratch, step)
+        solve(low, high, hessian, n_pairs, penalty, gradient, n_documents, rough, scratch, step)
         slope = _dot(gradient, step)
         farthest = 0.0
         for document in range(n_documents):
@@ -146,7 +143,7 @@ def bradley_terry(
     qid : query id of each row, default=None.
     keys : key of each row, for ``items="key"``, default=None.
     n_jobs : number of threads, default=None
-        See :func:`gbrank.parallel.resolve_n_jobs`; scores do not depend on it.
+        See :func:`gbrank.core.threads.resolve_n_jobs`; scores do not depend on it.
 
     Returns
     -------

@@ -19,9 +19,7 @@ Statistics 2013, section 5.2.
 
 from typing import Any
 
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, QueryLayout
-from gbrank.objectives.params import check_number
+from gbrank.core import FloatArray, QueryLayout, check_number, kernel
 from gbrank.preferences.base import Observations
 from gbrank.preferences.binding import BoundObservations
 from gbrank.preferences.methods._method import Method, Numbers
@@ -100,7 +98,7 @@ def cascade(
     qid : query id of each row, default=None.
     keys : key of each row, for ``items="key"``, default=None.
     n_jobs : number of threads, default=None
-        See :func:`gbrank.parallel.resolve_n_jobs`; scores do not depend on it.
+        See :func:`gbrank.core.threads.resolve_n_jobs`; scores do not depend on it.
 
     Returns
     -------

@@ -15,8 +15,7 @@ sections 5.1 (Borda count of a skew-symmetric matrix) and 5.3.
 
 from typing import Any
 
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, QueryLayout
+from gbrank.core import FloatArray, QueryLayout, kernel
 from gbrank.preferences.base import Observations
 from gbrank.preferences.binding import BoundObservations
 from gbrank.preferences.methods._method import Method, Numbers
@@ -75,7 +74,7 @@ def mean_adjacency(
     qid : query id of each row, default=None.
     keys : key of each row, for ``items="key"``, default=None.
     n_jobs : number of threads, default=None
-        See :func:`gbrank.parallel.resolve_n_jobs`; scores do not depend on it.
+        See :func:`gbrank.core.threads.resolve_n_jobs`; scores do not depend on it.
 
     Returns
     -------

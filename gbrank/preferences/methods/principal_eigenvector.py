@@ -23,10 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.fastmath import log
-from gbrank.layout import FloatArray, QueryLayout
-from gbrank.objectives.params import check_number
+from gbrank.core import FloatArray, QueryLayout, check_number, kernel, log
 from gbrank.preferences.base import Observations
 from gbrank.preferences.binding import BoundObservations
 from gbrank.preferences.methods._method import Method, Numbers
@@ -113,7 +110,7 @@ def principal_eigenvector(
     qid : query id of each row, default=None.
     keys : key of each row, for ``items="key"``, default=None.
     n_jobs : number of threads, default=None
-        See :func:`gbrank.parallel.resolve_n_jobs`; scores do not depend on it.
+        See :func:`gbrank.core.threads.resolve_n_jobs`; scores do not depend on it.
 
     Returns
     -------

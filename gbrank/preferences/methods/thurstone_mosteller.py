@@ -17,10 +17,7 @@ equation 22; Mosteller, Remarks on the method of paired comparisons, Psychometri
 
 from typing import Any
 
-from gbrank._compile import kernel
-from gbrank.fastmath import log
-from gbrank.layout import FloatArray, QueryLayout
-from gbrank.objectives.params import check_number
+from gbrank.core import FloatArray, QueryLayout, check_number, kernel, log
 from gbrank.preferences.base import Observations
 from gbrank.preferences.binding import BoundObservations
 from gbrank.preferences.methods._laplacian import solve
@@ -86,7 +83,7 @@ def thurstone_mosteller(
     qid : query id of each row, default=None.
     keys : key of each row, for ``items="key"``, default=None.
     n_jobs : number of threads, default=None
-        See :func:`gbrank.parallel.resolve_n_jobs`; scores do not depend on it.
+        See :func:`gbrank.core.threads.resolve_n_jobs`; scores do not depend on it.
 
     Returns
     -------

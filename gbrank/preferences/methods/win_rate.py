@@ -13,8 +13,7 @@ asymptotics of ranking algorithms, Annals of Statistics 2013, section 5.1.
 
 from typing import Any
 
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, QueryLayout
+from gbrank.core import FloatArray, QueryLayout, kernel
 from gbrank.preferences.base import Observations
 from gbrank.preferences.binding import BoundObservations
 from gbrank.preferences.methods._method import Method, Numbers
@@ -69,7 +68,7 @@ def win_rate(
     qid : query id of each row, default=None.
     keys : key of each row, for ``items="key"``, default=None.
     n_jobs : number of threads, default=None
-        See :func:`gbrank.parallel.resolve_n_jobs`; scores do not depend on it.
+        See :func:`gbrank.core.threads.resolve_n_jobs`; scores do not depend on it.
 
     Returns
     -------

@@ -1,0 +1,416 @@
+"""Threads over queries: every query once, errors and interrupts after the last thread has ended."""
+
+import itertools
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gbrank.core import threads as parallel
+from gbrank.core.kernels import kernel
+from gbrank.core.threads import (
+    MIN_BLOCK_COST,
+    cut_queries,
+    resolve_n_jobs,
+    run_blocks,
+    share_pieces,
+)
+
+unhurried = settings(max_examples=100, deadline=None)
+
+
+# --- how many threads ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def eight_cpus(monkeypatch):
+    monkeypatch.setattr(parallel, "_usable_cpus", lambda: 8)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+
+
+@pytest.mark.usefixtures("eight_cpus")
+@pytest.mark.parametrize(
+    ("n_jobs", "threads"),
+    [(None, 8), (1, 1), (3, 3), (20, 20), (-1, 8), (-2, 7), (-8, 1), (-9, 1), (-99, 1)],
+)
+def test_n_jobs(n_jobs, threads):
+    assert resolve_n_jobs(n_jobs) == threads
+    if n_jobs is not None:
+        assert resolve_n_jobs(np.int64(n_jobs)) == threads
+        assert type(resolve_n_jobs(np.int32(n_jobs))) is int
+
+
+@pytest.mark.parametrize("n_jobs", [0, np.int64(0), 2.0, "2", True, False, np.True_, [1], np.nan])
+def test_bad_n_jobs(n_jobs):
+    with pytest.raises(ValueError, match=r"^n_jobs must be None or an integer other than 0, got"):
+        resolve_n_jobs(n_jobs)
+
+
+@pytest.mark.usefixtures("eight_cpus")
+@pytest.mark.parametrize(
+    ("setting", "threads"),
+    [
+        ("3", 3),
+        (" 3 ", 3),
+        ("3,2,1", 3),
+        ("12", 12),
+        ("", 8),
+        ("0", 8),
+        ("-2", 8),
+        ("many", 8),
+        ("2.5", 8),
+        ("²", 8),
+    ],
+)
+def test_omp_num_threads(monkeypatch, setting, threads):
+    monkeypatch.setenv("OMP_NUM_THREADS", setting)
+    assert resolve_n_jobs(None) == threads
+    assert resolve_n_jobs(-1) == 8  # as many as there are means just that
+    assert resolve_n_jobs(5) == 5
+
+
+def test_usable_cpus(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {1, 4, 5}, raising=False)
+    assert resolve_n_jobs(None) == 3
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: 6)
+    assert resolve_n_jobs(None) == 6
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert resolve_n_jobs(None) == 1
+
+
+# --- which queries ------------------------------------------------------------------------------
+
+
+@unhurried
+@given(
+    st.lists(st.one_of(st.integers(0, 10), st.integers(0, 10**6)), max_size=60),
+    st.integers(-1, 12),
+)
+def test_blocks_cover_all_queries_and_are_balanced(cost, n_blocks):
+    cuts = cut_queries(np.array(cost, dtype=np.int64), n_blocks)
+    assert cuts.dtype == np.int64
+    assert cuts[0] == 0
+    assert cuts[-1] == len(cost)
+    assert (np.diff(cuts) > 0).all()  # no block is empty, so none is lost or done twice
+    blocks = [sum(cost[first:last]) for first, last in itertools.pairwise(cuts)]
+    assert sum(blocks) == sum(cost)
+    assert len(blocks) <= max(1, n_blocks)
+    # a thread is worth starting for this much work only
+    worthwhile = max(1, min(n_blocks, len(cost), sum(cost) // MIN_BLOCK_COST))
+    assert len(blocks) <= worthwhile
+    for block in blocks:
+        assert abs(block - sum(cost) / worthwhile) <= max(cost) + 1e-6
+
+
+def test_equal_queries_are_cut_evenly():
+    assert cut_queries(np.full(100, 10**6), 4).tolist() == [0, 25, 50, 75, 100]
+    assert cut_queries(np.full(3, 10**6), 8).tolist() == [0, 1, 2, 3]
+
+
+def test_one_long_query_has_a_block_of_its_own():
+    cost = np.array([10, 10, 10**7, 10, 10])
+    assert cut_queries(cost, 4).tolist() == [0, 3, 5]
+
+
+@pytest.mark.parametrize("n_blocks", [1, 2, 8])
+def test_small_inputs_stay_on_one_thread(n_blocks):
+    assert cut_queries(np.full(10, MIN_BLOCK_COST // 10), n_blocks).tolist() == [0, 10]
+    assert cut_queries(np.zeros(10, dtype=np.int64), n_blocks).tolist() == [0, 10]
+    assert cut_queries(np.empty(0, dtype=np.int64), n_blocks).tolist() == [0]
+
+
+def test_costs_that_sum_beyond_64_bits():
+    assert cut_queries(np.full(8, 2**62), 4).tolist() == [0, 2, 4, 6, 8]
+
+
+# --- running them -------------------------------------------------------------------------------
+
+CUTS = np.array([0, 3, 4, 9])
+SPANS = [(0, 0, 3), (1, 3, 4), (2, 4, 9)]
+
+
+def test_every_block_runs_once_at_the_same_time_on_threads_of_their_own():
+    together = threading.Barrier(3, timeout=30)
+    calls = []
+
+    def work(block, first, last):
+        together.wait()  # breaks unless all three are here at once
+        calls.append(((block, first, last), threading.get_ident()))
+
+    before = threading.active_count()
+    run_blocks(work, CUTS)
+    assert sorted(span for span, _ in calls) == SPANS
+    assert len({thread for _, thread in calls}) == 3
+    assert dict(calls)[SPANS[0]] == threading.get_ident()
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("cuts", [[0], [0, 5]])
+def test_a_single_block_starts_no_thread(cuts, monkeypatch):
+    monkeypatch.setattr(threading, "Thread", None)
+    calls = []
+    run_blocks(lambda *span: calls.append(span), np.array(cuts))
+    assert calls == [(0, 0, 5)][: len(cuts) - 1]
+
+
+class BlockError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("error", [BlockError, SystemExit, KeyboardInterrupt])
+@pytest.mark.parametrize("faulty", [0, 1, 2])
+def test_an_error_is_raised_after_all_blocks_have_ended(faulty, error):
+    begun = threading.Barrier(3, timeout=30)
+    ended = []
+
+    def work(block, first, last):
+        begun.wait()
+        if block == faulty:
+            raise error(block)
+        time.sleep(0.05)
+        ended.append(block)
+
+    with pytest.raises(error) as caught:
+        run_blocks(work, CUTS)
+    assert caught.value.args == (faulty,)
+    assert sorted(ended) == sorted({0, 1, 2} - {faulty})
+
+
+def test_an_error_in_a_single_block():
+    def work(block, first, last):
+        raise BlockError
+
+    with pytest.raises(BlockError):
+        run_blocks(work, np.array([0, 5]))
+
+
+def test_all_blocks_fail():
+    def work(block, first, last):
+        raise BlockError(block)
+
+    with pytest.raises(BlockError):
+        run_blocks(work, CUTS)
+
+
+@pytest.mark.parametrize("available", [0, 1])
+def test_no_thread_to_be_had(available, monkeypatch):
+    """A system at its limit of threads, or an interpreter that shuts down."""
+    start, started = threading.Thread.start, []
+
+    def limited_start(self):
+        if len(started) >= available:
+            raise RuntimeError("can't start new thread")
+        started.append(self)
+        start(self)
+
+    monkeypatch.setattr(threading.Thread, "start", limited_start)
+    calls = []
+    run_blocks(lambda *span: calls.append(span), CUTS)
+    assert sorted(calls) == SPANS
+    assert len(started) == available
+
+
+needs_signals = pytest.mark.skipif(
+    not hasattr(signal, "pthread_kill"), reason="no signals to one thread on this system"
+)
+
+
+def interrupt_main_thread():
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+
+@pytest.fixture
+def ctrl_c():
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("only the main thread is interrupted")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@needs_signals
+@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.parametrize("caller_busy", [True, False], ids=["in its own block", "in join"])
+@pytest.mark.parametrize("times", [1, 3])
+def test_an_interrupt_leaves_no_thread_behind(caller_busy, times):
+    """Else a thread would write into the scratch space of the next step."""
+    begun = threading.Barrier(3, timeout=30)
+    ended = []
+
+    def work(block, first, last):
+        begun.wait()
+        if block == 0:
+            deadline = time.monotonic() + (30 if caller_busy else 0)
+            while time.monotonic() < deadline:
+                time.sleep(0.001)
+            return
+        if block == 1:
+            for _ in range(times):
+                time.sleep(0.05)
+                interrupt_main_thread()
+        time.sleep(0.2)
+        ended.append(block)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_blocks(work, CUTS)
+    assert sorted(ended) == [1, 2]
+
+
+@needs_signals
+@pytest.mark.usefixtures("ctrl_c")
+def test_an_interrupt_while_threads_start(monkeypatch):
+    """The thread of block 1 runs, but its start was never seen to return."""
+    start, ended = threading.Thread.start, []
+
+    def interrupted_start(self):
+        start(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted_start)
+
+    def work(block, first, last):
+        time.sleep(0.1)
+        ended.append(block)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_blocks(work, CUTS)
+    n_ended = len(ended)
+    time.sleep(0.2)
+    assert len(ended) == n_ended <= 1
+
+
+@needs_signals
+@pytest.mark.usefixtures("ctrl_c")
+def test_a_thread_that_starts_after_an_interrupt_does_nothing(monkeypatch):
+    start, late, done = threading.Thread.start, [], []
+
+    def interrupted_start(self):
+        late.append(self)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", interrupted_start)
+        with pytest.raises(KeyboardInterrupt):
+            run_blocks(lambda *span: done.append(span), CUTS)
+    for thread in late:
+        start(thread)
+        thread.join()
+    assert len(late) == 1
+    assert done == []
+
+
+@kernel()
+def _fill(first, last, out):
+    for q in range(first, last):
+        total = 0.0
+        for i in range(2000):
+            total += np.sin(q + i)
+        out[q] = total
+
+
+def fill(n_queries, n_blocks):
+    """Return what a kernel computes on threads, one number per query."""
+    out = np.full(n_queries, np.nan)
+    cuts = cut_queries(np.full(n_queries, MIN_BLOCK_COST), n_blocks)
+    assert len(cuts) == min(n_queries, n_blocks) + 1
+    run_blocks(lambda block, first, last: _fill(first, last, out), cuts)
+    return out
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    expected = np.sin(np.arange(20)[:, None] + np.arange(2000)).sum(axis=1)
+    alone = fill(20, 1)
+    np.testing.assert_allclose(alone, expected, atol=1e-9)
+    for n_blocks in (2, 3, 20):
+        np.testing.assert_array_equal(fill(20, n_blocks), alone)
+
+
+def test_in_several_python_threads_at_once():
+    expected = fill(40, 1)
+    together = threading.Barrier(4, timeout=60)
+    results = {}
+
+    def one(number):
+        together.wait()
+        results[number] = [fill(40, 3) for _ in range(10)]
+
+    threads = [threading.Thread(target=one, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(results) == [0, 1, 2, 3]
+    for runs in results.values():
+        for result in runs:
+            np.testing.assert_array_equal(result, expected)
+
+
+def test_blocks_within_blocks():
+    expected = fill(10, 1)
+    results = [None, None, None]
+
+    def work(block, first, last):
+        results[block] = fill(10, 2)
+
+    run_blocks(work, CUTS)
+    for result in results:
+        np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_after_fork():
+    expected = fill(40, 3)  # threads have run before the fork
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = 0 if (fill(40, 3) == expected).all() else 2
+        finally:
+            os._exit(status)
+    for _ in range(600):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        time.sleep(0.1)
+    else:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        pytest.fail("the forked child hangs")
+    assert os.waitstatus_to_exitcode(status) == 0
+    np.testing.assert_array_equal(fill(40, 3), expected)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_shared_pieces_are_each_done_once(n_threads):
+    done = []
+    share_pieces(lambda thread, piece: done.append((thread, piece)), 40, n_threads)
+    assert sorted(piece for _, piece in done) == list(range(40))
+    assert all(0 <= thread < n_threads for thread, _ in done)
+    share_pieces(lambda *_: done.append(None), 0, n_threads)
+    assert len(done) == 40
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_an_error_in_a_shared_piece_is_raised_after_all_have_ended(n_threads):
+    running = []
+
+    def work(thread, piece):
+        running.append(piece)
+        try:
+            if piece == 3:
+                raise OSError("piece 3")
+            time.sleep(0.001)
+        finally:
+            running.remove(piece)
+
+    with pytest.raises(OSError, match="piece 3"):
+        share_pieces(work, 20, n_threads)
+    assert running == []
