@@ -47,6 +47,7 @@ RESULTS = {
     "PreferenceCheck",
     "RankingData",
     "Summary",
+    "Training",
 }
 ABSTRACT = {"Method", "Metric", "Objective", "Observations"}
 

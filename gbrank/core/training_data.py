@@ -26,10 +26,11 @@ class TrainingData:
     --------
     >>> import lightgbm as lgb, numpy as np
     >>> from gbrank.core.training_data import TrainingData
-    >>> dataset = lgb.Dataset(np.eye(4), [0, 1, 2, 0], group=[3, 1], params={"num_threads": 2})
-    >>> data = TrainingData(dataset)
+    >>> params = {"num_threads": 2, "verbose": -1}
+    >>> dataset = lgb.Dataset(np.eye(4), [0, 1, 2, 0], group=[3, 1], params=params)
+    >>> data = TrainingData(dataset.construct())
     >>> data.labels, data.weight, data.group, data.n_threads
-    ([0, 1, 2, 0], None, [3, 1], 2)
+    (array([0., 1., 2., 0.], dtype=float32), None, array([3, 1], dtype=int32), 2)
     """
 
     def __init__(self, dataset: Any) -> None:

@@ -62,7 +62,21 @@ def query_weights(bound: BoundObservations) -> FloatArray:
 
 
 def observed_totals(bound: BoundObservations) -> FloatArray:
-    """Return the total weight of the observations of each query."""
+    """Return the total weight of the observations of each query.
+
+    Parameters
+    ----------
+    bound : observations, bound to rows.
+
+    Examples
+    --------
+    >>> from gbrank.core import QueryLayout
+    >>> from gbrank.objectives import observed_totals
+    >>> from gbrank.preferences import Comparisons
+    >>> comparisons = Comparisons(None, winner=[0, 0, 3], loser=[1, 1, 2], weight=[1.0, 0.5, 2.0])
+    >>> observed_totals(comparisons.bind(QueryLayout.from_group([2, 2, 1])))
+    array([1.5, 2. , 0. ])
+    """
     weights, bounds = bound.observation_weight, bound.query_bounds
     totals = np.zeros(len(bounds) - 1)
     seen = np.diff(bounds) > 0

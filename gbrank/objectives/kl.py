@@ -25,14 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from gbrank.core import (
-    DiscountSpec,
-    FloatArray,
-    GainSpec,
-    QueryLayout,
-    exp,
-    kernel,
-)
+from gbrank.core import DiscountSpec, FloatArray, GainSpec, QueryLayout, exp, kernel
 from gbrank.objectives._registry import register_objective
 from gbrank.objectives._relevance import RelevanceObjective, mean_of_queries
 

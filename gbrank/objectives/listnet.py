@@ -18,13 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gbrank.core import (
-    FloatArray,
-    QueryLayout,
-    check_integer,
-    check_number,
-    kernel,
-)
+from gbrank.core import FloatArray, QueryLayout, check_integer, check_number, kernel
 from gbrank.objectives._kernels import zero_step
 from gbrank.objectives._registry import register_objective
 from gbrank.objectives._softmax import (

@@ -25,12 +25,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gbrank.core import (
-    FloatArray,
-    IntArray,
-    QueryLayout,
-    kernel,
-)
+from gbrank.core import FloatArray, IntArray, QueryLayout, kernel
 from gbrank.objectives._kernels import zero_step
 from gbrank.objectives._label_order import order_by_label
 from gbrank.objectives._observed import bind_observations, check_observations

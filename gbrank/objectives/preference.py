@@ -21,10 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gbrank.core import (
-    FloatArray,
-    QueryLayout,
-)
+from gbrank.core import FloatArray, QueryLayout
 from gbrank.objectives._observed import (
     bind_observations,
     check_observations,

@@ -26,13 +26,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gbrank.core import (
-    FloatArray,
-    QueryLayout,
-    check_integer,
-    check_seed,
-    kernel,
-)
+from gbrank.core import FloatArray, QueryLayout, check_integer, check_seed, kernel
 from gbrank.objectives._drawn_labels import DrawnLabels
 from gbrank.objectives._observed import bind_observations, check_observations, query_weights
 from gbrank.objectives._registry import register_objective

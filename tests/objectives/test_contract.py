@@ -53,6 +53,8 @@ def logistic_block(first, last, bounds, scores, target, fault, iteration, scratc
             grad[rows][0] += 1e-3
         case "stateful":
             grad[rows] += np.float32(iteration)
+        case "leftovers":
+            target[rows] *= 0.9999
 
 
 class Logistic(Objective):
@@ -92,6 +94,7 @@ def test_a_users_objective_in_plain_numpy_keeps_the_contract():
         ("dependent", "gradient is|depend on others"),
         ("threads", "gradient is|other numbers with two threads"),
         ("position", "gradient is|does not permute"),
+        ("leftovers", "a second step of one training"),
     ],
 )
 def test_the_contract_catches(fault, message):
