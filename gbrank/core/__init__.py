@@ -28,8 +28,8 @@ from gbrank.core.ids import as_ids, number_runs, stable_argsort
 from gbrank.core.kernels import EXACT_MATH, kernel
 from gbrank.core.queries import QueryLayout
 from gbrank.core.rng import draw_categories, random_key, random_uniform
-from gbrank.core.sorting import sort_by_score
-from gbrank.core.threads import cut_queries, resolve_n_jobs, run_blocks, share_pieces
+from gbrank.core.sorting import sort_by_score, sort_descending
+from gbrank.core.threads import cut_queries, resolve_n_jobs, share_pieces
 from gbrank.core.training_data import TrainingData
 from gbrank.core.typing import BoolArray, Float32Array, FloatArray, IntArray
 from gbrank.core.validation import (
@@ -46,6 +46,7 @@ from gbrank.core.validation import (
     check_seed,
     check_weights,
     count_rows,
+    did_you_mean,
     one_column,
     one_dimensional,
 )
@@ -87,6 +88,7 @@ __all__ = [
     "count_rows",
     "count_rows_of",
     "cut_queries",
+    "did_you_mean",
     "draw_categories",
     "exp",
     "exp32",
@@ -103,11 +105,11 @@ __all__ = [
     "random_uniform",
     "ranks",
     "resolve_n_jobs",
-    "run_blocks",
     "share_pieces",
     "shares",
     "sigmoid",
     "sort_by_score",
+    "sort_descending",
     "stable_argsort",
     "take_column",
     "take_rows",

@@ -5,17 +5,20 @@ that the labels alone decide (gains, the best possible DCG, the number of releva
 is left for each array of scores is to rank and to add up.
 """
 
+from __future__ import annotations
+
 import math
 import numbers
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gbrank.core import (
+    BoolArray,
     FloatArray,
     IntArray,
     QueryLayout,
@@ -24,77 +27,69 @@ from gbrank.core import (
     check_scores,
     count_rows,
     cut_queries,
+    did_you_mean,
     resolve_n_jobs,
-    run_blocks,
+    share_pieces,
 )
+from gbrank.metrics._judgments import Judgments
+from gbrank.metrics._ranks import TIES, check_cutoff, cutoffs, empty_ranking, rank_block
 from gbrank.metrics.conventions import (
+    AVERAGE,
     SINGLE_PRECISION,
-    Default,
-    DefaultNumber,
+    SKIP,
     apply_convention,
     as_read_by,
 )
-from gbrank.metrics.judgments import Judgments
-from gbrank.metrics.ranks import TIES, Ranking, check_cutoff, cutoffs, empty_ranking, rank_block
 
 #: What ``empty=`` takes: leave blank queries out, or give them this value.
 EmptySpec = str | float
-BoolArray = NDArray[np.bool_]
 #: What every metric returns: the mean over queries, or with ``per_query=True`` one value for each.
 Score = float | FloatArray
-
-SKIP = Default("skip")
-AVERAGE = Default("average")
-EXP = Default("exp")
-LOG = Default("log")
-ZERO = DefaultNumber(0.0)
-
-_COMMON_PARAMETERS = """labels : one relevance label per row, finite and >= 0.
-    scores : one score per row, finite; the larger, the better the rank.
-    qid : one query id per row, in any order; or
-    group : the number of rows of each query, in order. Exactly one of the two must be given.
-    k : cut-off: an integer of documents, or a fraction in (0, 1] of each list (a float: 1.0 is
-        the whole list, 1 its first document). None looks at the whole list.
-    sample_weight : one weight >= 0 per query, or one per row that is constant within each query.
-        The result is the weighted mean over queries.
-    empty : what a blank query counts: "skip" leaves it out of the mean, a number stands for it.
-    ties : order of equal scores: "average" is the exact expectation over random order, "stable"
-        keeps the order of rows, "reverse" puts later rows first, "worst" takes the order with the
-        worst result.
-    per_query : return one value per query, in the order of their first rows (NaN for those that
-        are left out), instead of the mean.
-    convention : None, "lightgbm", "sklearn", "letor" or "trec": defaults of the options above as
-        that system has them, see :mod:`gbrank.metrics.conventions`. Options given here win.
-    n_jobs : number of threads; None for ``OMP_NUM_THREADS`` or else all CPUs."""
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def documented(function: Function) -> Function:
-    """Write the parameters that all metrics share into the place ``{common}`` of a docstring."""
-    if function.__doc__:  # there is none under python -OO
-        function.__doc__ = function.__doc__.replace("{common}", _COMMON_PARAMETERS)
-    return function
 
 
 class Metric(ABC):
     """A metric with its options; call it as ``metric(labels, scores, qid=...)``.
 
-    Subclasses define ``name``, :meth:`_bind` and :meth:`_measure`; the cut-off, blank queries,
-    ties, weights, threads and all checks of input are looked after here.
+    :func:`gbrank.metrics.get_metric` makes one by its name. A metric of your own is easiest to
+    write as a :class:`gbrank.metrics.SimpleMetric`. A direct subclass gives a ``name``, defaults of
+    the options that it alone has (``own_options``), :meth:`prepare` and a ``kernel``; the cut-off,
+    blank queries, ties, weights, threads and all checks of input are looked after here.
 
     Parameters
     ----------
-    k, empty, ties, convention, n_jobs : as in :func:`gbrank.metrics.ndcg_score`.
-    own : the options that only this metric has; a convention may set them too.
+    k, empty, ties, convention, n_jobs :
+        As in :func:`gbrank.metrics.ndcg_score`.
+    **own : keyword arguments
+        Options that only this metric has.
+
+    Attributes
+    ----------
+    name : str
+        Of the class: what :func:`get_metric` knows it by.
+    greater_is_better : bool
+        Of the class: False for a loss.
+    signed_labels : bool
+        Of the class: whether labels may be negative, as only their order counts.
+    no_cutoff : str
+        Of the class: why there is no cut-off, for the error message; empty where there is one.
+    whole_list : bool
+        Of the class: whether the kernel looks at documents beyond the cut-off.
+    own_options : dict
+        Of the class: the defaults of its own options.
+    kernel : callable
+        Of the class: ``kernel(*data, cutoffs, bounds, codes, tied, counts, first, last, values)``
+        writes the values of queries ``first`` to ``last``, of what :meth:`prepare` returned, the
+        cut-off of each query and the ranked lists (:class:`Ranking`). Those of blank queries are
+        replaced afterwards.
     """
 
     name: ClassVar[str]
     greater_is_better: ClassVar[bool] = True
-    #: Whether labels may be negative: only where nothing but their order counts.
     signed_labels: ClassVar[bool] = False
-    #: Why there is no cut-off, for the error message; empty where there is one.
     no_cutoff: ClassVar[str] = ""
+    whole_list: ClassVar[bool] = False
+    own_options: ClassVar[Mapping[str, Any]] = {}
+    kernel: ClassVar[Callable[..., None]]
 
     def __init__(
         self,
@@ -104,18 +99,27 @@ class Metric(ABC):
         ties: str = AVERAGE,
         convention: str | None = None,
         n_jobs: int | None = None,
-        own: dict[str, Any] | None = None,
+        **own: Any,
     ) -> None:
+        for option in own:
+            if option not in self.own_options:
+                known = ["k", *self.own_options, "empty", "ties", "convention", "n_jobs"]
+                raise TypeError(
+                    f"{self.name} has no option {option!r}{did_you_mean(option, known)}; it has "
+                    f"{', '.join(known)}"
+                )
         self.k = check_cutoff(k)
         if self.no_cutoff and k is not None:
             raise ValueError(f"{self.name} has no cut-off, as {self.no_cutoff}; got k={k!r}")
-        chosen = apply_convention(convention, {"empty": empty, "ties": ties, **(own or {})})
+        given = {"empty": empty, "ties": ties, **self.own_options, **own}
+        chosen = apply_convention(convention, given)
         self.empty = _check_empty(chosen.pop("empty"))
         self.ties = _check_ties(chosen.pop("ties"))
         self.options = chosen
         self.convention = convention
-        resolve_n_jobs(n_jobs)  # refuses what is no number of threads
+        resolve_n_jobs(n_jobs)  # raises for what is no number of threads
         self.n_jobs = n_jobs
+        self.check_options()
 
     @property
     def full_name(self) -> str:
@@ -142,61 +146,46 @@ class Metric(ABC):
         checked_scores = check_scores(scores, layout)
         weights = None if sample_weight is None else check_query_weights(sample_weight, layout)
         bound = self.bind(Judgments(checked_labels, layout))
-        values = bound.measure(layout.sort(checked_scores))
+        (values,) = measure_all([bound], layout.sort(checked_scores), self.n_jobs)
         return values if per_query else weighted_mean(values, weights, self.full_name)
 
-    def bind(self, judgments: Judgments) -> "BoundMetric":
+    def bind(self, judgments: Judgments) -> BoundMetric:
         """Do what the labels alone decide."""
-        sizes = judgments.layout.sizes
-        ranks = cutoffs(sizes, self.k)
-        data, blank = self._bind(judgments, ranks)
-        return BoundMetric(self, judgments, ranks, data, blank | (sizes == 0))
+        return BoundMetric(self, judgments)
+
+    def check_options(self) -> None:  # noqa: B027, most have none to check
+        """Raise an error for values of its own options (``self.options``) that make no sense."""
 
     def worst_by(self, judgments: Judgments, data: tuple[Any, ...]) -> FloatArray:
         """Return a table of codes by which, in ascending order, tied documents are worst."""
         return judgments.labels_of_codes
 
     @abstractmethod
-    def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
-        """Return what :meth:`_measure` needs, and which queries are blank."""
+    def prepare(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+        """Return what the kernel needs to know of the labels, and which queries are blank.
 
-    @staticmethod
-    @abstractmethod
-    def _measure(
-        data: tuple[Any, ...],
-        ranks: IntArray,
-        bounds: IntArray,
-        ranking: Ranking,
-        first: int,
-        last: int,
-        values: FloatArray,
-    ) -> None:
-        """Write the values of queries ``first`` to ``last``; those of blank ones are replaced."""
+        Parameters
+        ----------
+        judgments : Judgments
+            The labels: their codes, tables by code and sums within queries.
+        ranks : ndarray of shape (n_queries,)
+            Cut-off of each query.
+        """
 
 
 class BoundMetric:
     """A metric bound to labels: see :meth:`Metric.bind`."""
 
-    def __init__(
-        self,
-        metric: Metric,
-        judgments: Judgments,
-        ranks: IntArray,
-        data: tuple[Any, ...],
-        blank: BoolArray,
-    ) -> None:
+    def __init__(self, metric: Metric, judgments: Judgments) -> None:
         self.metric = metric
         self.layout = judgments.layout
         self.codes = judgments.codes
-        self.ranks = ranks
-        self.data = data
-        self.blank = blank
-        self.worst_by = metric.worst_by(judgments, data)
-
-    def measure(self, scores: FloatArray, n_jobs: int | None = None) -> FloatArray:
-        """Return one value per query for checked scores in query order; NaN where left out."""
-        n_jobs = self.metric.n_jobs if n_jobs is None else n_jobs
-        return measure_all([self], scores, n_jobs)[0]
+        sizes = self.layout.sizes
+        self.ranks = cutoffs(sizes, metric.k)
+        self.depths = sizes if metric.whole_list else self.ranks
+        self.data, blank = metric.prepare(judgments, self.ranks)
+        self.blank: BoolArray = blank | (sizes == 0)
+        self.worst_by = metric.worst_by(judgments, self.data)
 
     def fill_blanks(self, values: FloatArray) -> FloatArray:
         """Give blank queries the value that ``empty`` says."""
@@ -207,9 +196,10 @@ class BoundMetric:
 def measure_all(
     bound: Sequence[BoundMetric], scores: FloatArray, n_jobs: int | None
 ) -> list[FloatArray]:
-    """Return the values per query of several metrics bound to the same labels.
+    """Return the values per query of several metrics bound to the same labels; NaN if left out.
 
     Metrics that see the same ranking share its sort; other policies for ties need their own.
+    ``scores`` are checked, and in the order of queries.
     """
     sharing: dict[tuple[Any, ...], list[int]] = {}
     for at, each in enumerate(bound):
@@ -230,21 +220,24 @@ def _measure_together(
     """Rank once, as deep as any of the metrics looks, and let each write its values."""
     chief = bound[0]
     bounds, codes = chief.layout.bounds, chief.codes
-    depths = np.maximum.reduce([each.ranks for each in bound])
+    depths = np.maximum.reduce([each.depths for each in bound])
     keys = as_read_by(chief.metric.convention, scores)
     ties = TIES[chief.metric.ties]
     ranking = empty_ranking(codes, chief.layout.n_queries)
+    n_threads = resolve_n_jobs(n_jobs)
+    cuts = cut_queries(chief.layout.sizes, n_threads)
 
-    def work(block: int, first: int, last: int) -> None:
+    def work(_: int, piece: int) -> None:
+        first, last = cuts[piece], cuts[piece + 1]
         rank_block(keys, bounds, depths, ties, codes, chief.worst_by, first, last, *ranking)
         for each, found in zip(bound, values, strict=True):
-            each.metric._measure(each.data, each.ranks, bounds, ranking, first, last, found)
+            each.metric.kernel(*each.data, each.ranks, bounds, *ranking, first, last, found)
 
-    run_blocks(work, cut_queries(chief.layout.sizes, resolve_n_jobs(n_jobs)))
+    share_pieces(work, len(cuts) - 1, n_threads)
 
 
 def layout_of(labels: ArrayLike, qid: Any, group: Any) -> QueryLayout:
-    """Return the layout of the rows that ``labels`` has; refuse none at all."""
+    """Return the layout of the rows that ``labels`` has; raise an error if there are none."""
     n_rows = count_rows(labels, "labels")
     if n_rows == 0:
         raise ValueError("labels must have at least one row, got none")
@@ -287,18 +280,3 @@ def _check_ties(ties: Any) -> str:
     if isinstance(ties, str) and ties in TIES:
         return str(ties)
     raise ValueError(f"ties must be one of {sorted(TIES)}, got {ties!r}")
-
-
-def check_threshold(threshold: Any) -> None:
-    """Refuse anything but a finite number."""
-    if (
-        isinstance(threshold, bool)
-        or not isinstance(threshold, numbers.Real)
-        or not math.isfinite(threshold)
-    ):
-        raise ValueError(f"threshold must be a finite number, got {threshold!r}")
-
-
-def tabulate_relevance(judgments: Judgments, threshold: float) -> FloatArray:
-    """Return 1 for the codes of relevant labels, those above ``threshold``, and 0 for others."""
-    return judgments.tabulate(lambda labels, _: (labels > threshold).astype(np.float64))

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gbrank.core import FloatArray, IntArray, QueryLayout, kernel
-from gbrank.metrics.ranks import Ranking, rank_queries
+from gbrank.metrics._ranks import Ranking, rank_queries
 
-#: Whole labels up to this one are grades: few, so that they can be counted and tabulated.
+#: Integer labels up to this one are grades: few, so that they can be counted and tabulated.
 LARGEST_GRADE = 31
 
 
@@ -109,7 +109,7 @@ class Judgments:
 
 @kernel()
 def _read_grades(labels, grades):
-    """Convert labels to integers; tell whether they are."""
+    """Convert labels to integers; return whether they all are."""
     broken = 0
     for i in range(len(labels)):
         grades[i] = np.uint8(labels[i])

@@ -1,5 +1,7 @@
 """Metrics as LightGBM calls them: ``feval`` of ``lgb.train`` and ``eval_metric`` of LGBMRanker."""
 
+from __future__ import annotations
+
 import weakref
 from typing import Any
 
@@ -13,9 +15,9 @@ from gbrank.core import (
     check_scores,
     check_weights,
 )
-from gbrank.metrics.base import BoundMetric, Metric, weighted_mean
-from gbrank.metrics.judgments import Judgments
-from gbrank.metrics.registry import get_metric
+from gbrank.metrics._base import Metric, measure_all, weighted_mean
+from gbrank.metrics._judgments import Judgments
+from gbrank.metrics._registry import get_metric
 
 
 class Feval:
@@ -63,11 +65,11 @@ class Feval:
             )
         binding = self._bind(labels, weight, group)
         checked = check_scores(scores, binding.layout)
-        values = binding.bound.measure(checked, self.metric.n_jobs or n_jobs)
+        (values,) = measure_all([binding.bound], checked, self.metric.n_jobs or n_jobs)
         value = weighted_mean(values, binding.weights, self.name)
         return self.name, value, self.greater_is_better
 
-    def _bind(self, labels: Any, weight: Any, group: Any) -> "_Binding":
+    def _bind(self, labels: Any, weight: Any, group: Any) -> _Binding:
         """Return the binding to these arrays, made at their first use.
 
         The label array is held weakly: once it is gone its entry goes too, so that another array at
@@ -93,7 +95,7 @@ class _Binding:
         self.group = group
         self.layout = QueryLayout.from_group(group, len(labels))
         checked = check_labels(labels, self.layout, signed=metric.signed_labels)
-        self.bound: BoundMetric = metric.bind(Judgments(checked, self.layout))
+        self.bound = metric.bind(Judgments(checked, self.layout))
         self.weights = None if weight is None else _query_weights(weight, self.layout)
 
     def is_of(self, labels: Any, weight: Any, group: Any) -> bool:

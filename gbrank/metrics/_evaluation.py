@@ -1,5 +1,7 @@
 """Many metrics of many models at once, with one sort for each model."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -7,17 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbrank.core import FloatArray, QueryLayout, check_labels, check_query_weights, check_scores
-from gbrank.metrics.base import (
-    AVERAGE,
-    SKIP,
+from gbrank.metrics._base import (
     EmptySpec,
     Metric,
     layout_of,
     measure_all,
     weighted_mean,
 )
-from gbrank.metrics.judgments import Judgments
-from gbrank.metrics.registry import get_metric
+from gbrank.metrics._judgments import Judgments
+from gbrank.metrics._registry import get_metric
+from gbrank.metrics.conventions import AVERAGE, SKIP
 
 #: What ``metrics=`` takes: names or metric objects, or a dict of them under names of your own.
 MetricsSpec = str | Metric | Iterable[str | Metric] | Mapping[str, str | Metric]
@@ -28,9 +29,11 @@ class MetricTable(Mapping[str, FloatArray]):
 
     Attributes
     ----------
-    models : names of the models, in the order of the entries of each array.
-    queries : ids of the queries (numbers where they were given by group) if the arrays hold one
-        value per query, of shape (models, queries); else None.
+    models : list of str
+        Names of the models, in the order of the entries of each array.
+    queries : ndarray or None
+        Ids of the queries (numbers where they were given by group) if the arrays hold one value per
+        query, of shape (models, queries); else None.
     """
 
     def __init__(
@@ -99,18 +102,23 @@ def evaluate(
 
     Parameters
     ----------
-    labels, qid, group, sample_weight, n_jobs : as in :func:`gbrank.metrics.ndcg_score`.
-    scores : one score per row, or a dict of such arrays by the names of models.
-    metrics : names such as "ndcg@10" (see :func:`gbrank.metrics.list_metrics`) or metric objects
-        made by :func:`gbrank.metrics.get_metric`; or a dict of these under names of your own.
-    empty, ties, convention : as in :func:`gbrank.metrics.ndcg_score`, for metrics given by name;
-        an object has its own.
-    per_query : return one value per query instead of means.
+    labels, qid, group, sample_weight, n_jobs :
+        As in :func:`gbrank.metrics.ndcg_score`.
+    scores : array-like of shape (n_rows,), or dict of them
+        One score per row, or a dict of such arrays by the names of models.
+    metrics : str, Metric, or list or dict of them
+        Names such as "ndcg@10" (see :func:`gbrank.metrics.list_metrics`) or metric objects made by
+        :func:`gbrank.metrics.get_metric`; or a dict of these under names of your own.
+    empty, ties, convention :
+        As in :func:`gbrank.metrics.ndcg_score`, for metrics given by name; an object has its own.
+    per_query : bool, default=False
+        Return one value per query instead of means.
 
     Returns
     -------
-    A dict of arrays, one entry per model (shape (models, queries) with ``per_query``), that prints
-    as a table; its ``to_pandas()`` makes a DataFrame.
+    MetricTable
+        A dict of arrays, one entry per model (shape (models, queries) with ``per_query``), that
+        prints as a table; its ``to_pandas()`` makes a DataFrame.
 
     Examples
     --------
@@ -166,7 +174,24 @@ def query_names(layout: QueryLayout) -> NDArray[Any]:
 
 
 def text_table(header: list[str], rows: list[list[str]]) -> str:
-    """Return a table in plain text: the first column to the left, the others to the right."""
+    """Return a table in plain text: the first column to the left, the others to the right.
+
+    Parameters
+    ----------
+    header : list of str
+        Names of the columns.
+    rows : list of lists of str
+        The cells, row by row.
+
+    Examples
+    --------
+    >>> from gbrank.metrics import text_table
+    >>> print(text_table(["model", "ndcg"], [["a", "0.5"], ["b", "0.25"]]))
+    model  ndcg
+    -----  ----
+    a       0.5
+    b      0.25
+    """
     lines = [
         header,
         ["-" * max(len(row[i]) for row in [header, *rows]) for i in range(len(header))],
@@ -182,7 +207,21 @@ def text_table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def choose_metrics(metrics: MetricsSpec, **options: Any) -> dict[str, Metric]:
-    """Return the metrics by the names under which their values are listed."""
+    """Return metrics by the names under which their values are listed.
+
+    Parameters
+    ----------
+    metrics : str, Metric, or list or dict of them
+        As in :func:`gbrank.metrics.evaluate`.
+    **options : keyword arguments
+        Options of those that are given by name.
+
+    Examples
+    --------
+    >>> from gbrank.metrics import choose_metrics
+    >>> list(choose_metrics(["ndcg@5", "map"], ties="worst"))
+    ['ndcg@5', 'map']
+    """
     if isinstance(metrics, str | Metric):
         metrics = [metrics]
     named = metrics.items() if isinstance(metrics, Mapping) else ((None, each) for each in metrics)

@@ -7,21 +7,21 @@ all. Only as many ranks are found as the metric will look at, plus the rest of a
 cut-off runs through.
 """
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gbrank.core import EXACT_MATH, FloatArray, IntArray, kernel
+from gbrank.core import EXACT_MATH, FloatArray, IntArray, kernel, sort_descending
 
 #: What ``ties=`` takes, and the number by which kernels know it.
 TIES = {"average": 0, "stable": 1, "reverse": 2, "worst": 3}
 _AVERAGE, _STABLE, _REVERSE, _WORST = TIES.values()
 
-#: Lists up to this length are sorted by insertion.
+#: Lists up to this length are sorted as they come.
 _SHORT = 12
-#: Insertion into the order of buckets gives up after this many moves a document.
-_MOVES = 4
 
 
 class Ranking(NamedTuple):
@@ -40,9 +40,16 @@ class Ranking(NamedTuple):
 
 
 def check_cutoff(k: Any) -> int | float | None:
-    """Return ``k`` as None, an integer >= 1 or a fraction in (0, 1]; refuse anything else.
+    """Return ``k`` as None, an integer >= 1 or a fraction in (0, 1]; raise an error otherwise.
 
-    >>> from gbrank.metrics.ranks import check_cutoff
+    Parameters
+    ----------
+    k : int, float or None
+        The cut-off as a user gives it.
+
+    Examples
+    --------
+    >>> from gbrank.metrics import check_cutoff
     >>> check_cutoff(10), check_cutoff(0.2), check_cutoff(None)
     (10, 0.2, None)
     """
@@ -66,8 +73,17 @@ def cutoffs(sizes: IntArray, k: int | float | None) -> IntArray:
 
     A fraction ``c`` of ``m`` documents is ``max(1, ceil(c m - 1e-9))``.
 
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_queries,)
+        Number of documents of each query.
+    k : int, float or None
+        The cut-off, checked.
+
+    Examples
+    --------
     >>> import numpy as np
-    >>> from gbrank.metrics.ranks import cutoffs
+    >>> from gbrank.metrics import cutoffs
     >>> cutoffs(np.array([3, 10]), 5), cutoffs(np.array([3, 10]), 0.2)
     (array([5, 5]), array([1, 2]))
     """
@@ -99,7 +115,7 @@ def rank_queries(
     """Rank the documents of every query on the calling thread: see :func:`rank_block`.
 
     >>> import numpy as np
-    >>> from gbrank.metrics.ranks import rank_queries
+    >>> from gbrank.metrics._ranks import rank_queries
     >>> scores, codes = np.array([1.0, 3.0, 3.0]), np.array([2, 0, 1], dtype=np.uint8)
     >>> rank_queries(scores, np.array([0, 3]), np.array([3]), "average", codes, np.arange(3.0))
     Ranking(codes=array([0, 1, 2], dtype=uint8), tied=array([ True, False, False]),
@@ -130,11 +146,10 @@ def rank_block(
         start, size = bounds[q], bounds[q + 1] - bounds[q]
         depth = min(depths[q], size)
         from_keys, from_rows = scores[start : start + size], all_rows
-        if ties == _REVERSE:
+        if ties == _REVERSE:  # rows are counted from the end
             for i in range(size):
-                spare_keys[i] = from_keys[size - 1 - i]
-                spare_rows[i] = size - 1 - i
-            from_keys, from_rows = spare_keys, spare_rows
+                spare_keys[i] = scores[start + size - 1 - i]
+            from_keys = spare_keys
         count, before = size, size + 1
         while 2 * depth < count < before:  # once, or more often where a few scores stand far out
             before = count
@@ -146,9 +161,10 @@ def rank_block(
         while count > depth and keys[count - 1] < keys[depth - 1]:
             count -= 1  # documents that are not even tied with the last one wanted
         if ties == _WORST:
-            _worst_first(keys, rows, codes, labels_of_codes, start, count)
+            _worst_first(keys, rows, codes, labels_of_codes, start, count, spare_keys, spare_rows)
         for i in range(count):
-            ranked[start + i] = codes[start + rows[i]]
+            row = size - 1 - rows[i] if ties == _REVERSE else rows[i]
+            ranked[start + i] = codes[start + row]
             tied[start + i] = False
         if ties == _AVERAGE:
             for i in range(count - 1):
@@ -203,11 +219,10 @@ def _narrow(from_keys, from_rows, size, depth, keys, rows, buckets, counts):
 
 @kernel()
 def _sort(from_keys, from_rows, size, keys, rows, spare_keys, spare_rows, buckets, ends):
-    """Sort by descending key, equal keys as they come, into ``keys`` and ``rows``.
+    """Sort by descending key, equal keys by row, into ``keys`` and ``rows``.
 
     Dealing the keys into as many buckets as there are keys puts a list without a long tail almost
-    in order, and insertion does the rest: O(m). Where that takes too many moves the list is
-    merge-sorted.
+    in order, so that the sort takes O(m).
     """
     if size > _SHORT and _deal(from_keys, size, buckets, ends):
         end = 0
@@ -219,65 +234,15 @@ def _sort(from_keys, from_rows, size, keys, rows, spare_keys, spare_rows, bucket
             ends[buckets[i]] = place + 1
             keys[place] = from_keys[i]
             rows[place] = from_rows[i]
-        if _insert(keys, rows, 0, size, _MOVES * size):
-            return
-    for i in range(size):
-        keys[i] = from_keys[i]
-        rows[i] = from_rows[i]
-    if not _insert(keys, rows, 0, size, _SHORT * _SHORT):
-        _merge_sort(keys, rows, size, spare_keys, spare_rows)
+    else:
+        for i in range(size):
+            keys[i] = from_keys[i]
+            rows[i] = from_rows[i]
+    sort_descending(keys, rows, size, spare_keys, spare_rows)
 
 
 @kernel()
-def _insert(keys, rows, low, high, budget):
-    """Sort a stretch by insertion; return False, half done, after more moves than ``budget``."""
-    for i in range(low + 1, high):
-        key = keys[i]
-        if keys[i - 1] >= key:
-            continue
-        row = rows[i]
-        place = i
-        while place > low and keys[place - 1] < key:
-            keys[place] = keys[place - 1]
-            rows[place] = rows[place - 1]
-            place -= 1
-        keys[place] = key
-        rows[place] = row
-        budget -= i - place
-        if budget < 0:
-            return False
-    return True
-
-
-@kernel()
-def _merge_sort(keys, rows, size, spare_keys, spare_rows):
-    """Sort by merging, which takes O(m log m) whatever the keys."""
-    for low in range(0, size, _SHORT):
-        _insert(keys, rows, low, min(low + _SHORT, size), size * size)
-    width = _SHORT
-    while width < size:
-        for low in range(0, size, 2 * width):
-            middle, high = min(low + width, size), min(low + 2 * width, size)
-            left, right, place = low, middle, low
-            while left < middle and right < high:
-                take_right = keys[right] > keys[left]
-                spare_keys[place] = keys[right] if take_right else keys[left]
-                spare_rows[place] = rows[right] if take_right else rows[left]
-                right += take_right
-                left += 1 - take_right
-                place += 1
-            for i in range(left, middle):  # what is left of the right half is in place already
-                spare_keys[place] = keys[i]
-                spare_rows[place] = rows[i]
-                place += 1
-            for i in range(low, place):
-                keys[i] = spare_keys[i]
-                rows[i] = spare_rows[i]
-        width *= 2
-
-
-@kernel()
-def _worst_first(keys, rows, codes, labels_of_codes, start, count):
+def _worst_first(keys, rows, codes, labels_of_codes, start, count, spare_keys, spare_rows):
     """Put the documents of each group of equal keys in ascending order of their labels."""
     low = 0
     while low < count:
@@ -285,11 +250,7 @@ def _worst_first(keys, rows, codes, labels_of_codes, start, count):
         while high < count and keys[high] == keys[low]:
             high += 1
         if high - low > 1:
-            group = rows[low:high].copy()
-            group_labels = np.empty(high - low)
-            for i in range(high - low):
-                group_labels[i] = labels_of_codes[codes[start + group[i]]]
-            by_label = np.argsort(group_labels)
-            for i in range(high - low):
-                rows[low + i] = group[by_label[i]]
+            for i in range(low, high):  # the keys of the group, all equal, are not needed any more
+                keys[i] = -labels_of_codes[codes[start + rows[i]]]
+            sort_descending(keys[low:high], rows[low:high], high - low, spare_keys, spare_rows)
         low = high

@@ -1,12 +1,14 @@
 """Metrics for scikit-learn's ``scoring=``."""
 
+from __future__ import annotations
+
 from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
 
-from gbrank.metrics.base import Metric
-from gbrank.metrics.registry import get_metric
+from gbrank.metrics._base import Metric
+from gbrank.metrics._registry import get_metric
 
 
 class RankingScorer(BaseEstimator):

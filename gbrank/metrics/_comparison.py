@@ -1,5 +1,7 @@
 """Is the difference between two models real? Paired tests over queries."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbrank.core import FloatArray, check_query_weights
-from gbrank.metrics.base import AVERAGE, SKIP, EmptySpec, Metric, layout_of, weighted_mean
-from gbrank.metrics.evaluation import evaluate, text_table
-from gbrank.metrics.registry import get_metric
+from gbrank.core import FloatArray, check_integer, check_query_weights
+from gbrank.metrics._base import EmptySpec, Metric, layout_of, weighted_mean
+from gbrank.metrics._evaluation import evaluate, text_table
+from gbrank.metrics._registry import get_metric
+from gbrank.metrics.conventions import AVERAGE, SKIP
 
 #: Differences of a query up to this size come from rounding and count as a tie.
 ROUNDING = 1e-12
@@ -27,14 +30,22 @@ class PairComparison:
 
     Attributes
     ----------
-    a, b : names of the models.
-    mean_a, mean_b : their means over queries.
-    difference : ``mean_a - mean_b``.
-    interval : bootstrap confidence interval of the difference.
-    p_t, p_t_holm : p-value of the paired t-test, and corrected for all pairs of models.
-    p_permutation, p_permutation_holm : the same of the random permutation test.
-    won, tied, lost : in how many queries ``a`` is better, equal, worse.
-    differences : ``a - b`` for each query that counts.
+    a, b : str
+        Names of the models.
+    mean_a, mean_b : float
+        Their means over queries.
+    difference : float
+        ``mean_a - mean_b``.
+    interval : tuple of float
+        Bootstrap confidence interval of the difference.
+    p_t, p_t_holm : float
+        p-value of the paired t-test, and corrected for all pairs of models.
+    p_permutation, p_permutation_holm : float
+        The same of the random permutation test.
+    won, tied, lost : int
+        In how many queries ``a`` is better, equal, worse.
+    differences : ndarray
+        ``a - b`` for each query that counts.
     """
 
     a: str
@@ -58,11 +69,16 @@ class Comparison:
 
     Attributes
     ----------
-    metric : name of the metric.
-    means : dict of the models' means.
-    pairs : list of :class:`PairComparison`; ``comparison["a", "b"]`` finds one.
-    confidence : level of the intervals.
-    n_queries : how many queries count.
+    metric : str
+        Name of the metric.
+    means : dict
+        The models' means.
+    pairs : list of PairComparison
+        ``comparison["a", "b"]`` finds one.
+    confidence : float
+        Level of the intervals.
+    n_queries : int
+        How many queries count.
     """
 
     def __init__(
@@ -142,7 +158,7 @@ def compare(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Comparison:
-    """Compare models query by query, and tell whether their difference may be chance.
+    """Compare models query by query: whether their difference is real or may be chance.
 
     Queries are taken as a sample of all queries. For each pair of models this gives the mean
     difference with a bootstrap interval (percentile method), the p-values (two-sided) of the
@@ -152,14 +168,24 @@ def compare(
 
     Parameters
     ----------
-    labels, qid, group, sample_weight, empty, ties, convention, n_jobs : as in
-        :func:`gbrank.metrics.ndcg_score`. Weights are those of queries in the mean.
-    scores : dict of at least two arrays of scores, one per row, by the names of models.
-    metric : the name of a metric, or a metric object.
-    confidence : level of the interval, between 0 and 1.
-    n_resamples : number of bootstrap samples, and of random sign flips (all flips are tried where
-        these are fewer).
-    random_state : seed of both.
+    labels, qid, group, sample_weight, empty, ties, convention, n_jobs :
+        As in :func:`gbrank.metrics.ndcg_score`. Weights are those of queries in the mean.
+    scores : dict of array-like of shape (n_rows,)
+        At least two models: their scores, one per row, by name.
+    metric : str or Metric, default="ndcg@10"
+        The name of a metric, or a metric object.
+    confidence : float, default=0.95
+        Level of the interval, between 0 and 1.
+    n_resamples : int, default=9_999
+        Number of bootstrap samples, and of random sign flips (all flips are tried where these are
+        fewer).
+    random_state : int, default=0
+        Seed of both.
+
+    Returns
+    -------
+    Comparison
+        Means, and a :class:`PairComparison` for each pair; it prints as a table.
 
     References
     ----------
@@ -179,55 +205,36 @@ def compare(
     >>> pair.interval[0] > 0, pair.p_permutation < 0.001, pair.won + pair.tied + pair.lost
     (True, True, 100)
     """
+    if not isinstance(scores, Mapping) or len(scores) < 2:
+        got = f"{len(scores)} of them" if isinstance(scores, Mapping) else type(scores).__name__
+        raise ValueError(f"scores must be a dict of at least two models, got {got}")
+    _check_resampling(confidence, n_resamples)
     chosen = (
         metric
         if isinstance(metric, Metric)
         else get_metric(metric, empty=empty, ties=ties, convention=convention)
     )
-    _check_options(scores, confidence, n_resamples)
-    table = evaluate(
-        labels, scores, qid=qid, group=group, metrics=chosen, per_query=True, n_jobs=n_jobs
-    )
-    values = table[chosen.full_name]
-    counted = ~np.isnan(values[0])
-    weights = None
-    if sample_weight is not None:
-        layout = layout_of(labels, qid, group)
-        weights = check_query_weights(sample_weight, layout)
-        counted &= weights > 0
-        weights = weights[counted]
-    values = values[:, counted]
-    if values.shape[1] < 2:
-        raise ValueError(
-            f"at least two queries must count to compare models, but {values.shape[1]} of "
-            f"{len(counted)} do: the others are blank or have weight 0"
-        )
-    means = {
-        name: weighted_mean(row, weights, chosen.full_name)
-        for name, row in zip(table.models, values, strict=True)
-    }
-    pairs = list(combinations(range(len(table.models)), 2))
-    differences = np.array([values[a] - values[b] for a, b in pairs])
+    sample = _Sample.of(labels, scores, qid, group, chosen, sample_weight, n_jobs)
+    names, means = list(sample.values), sample.means()
+    pairs = list(combinations(names, 2))
+    differences = np.array([sample.values[a] - sample.values[b] for a, b in pairs])
     differences[np.abs(differences) <= ROUNDING] = 0.0
-    relative = np.ones(values.shape[1]) if weights is None else weights / weights.mean()
-    weighted = relative * differences  # its mean is the weighted mean
-    # What each query adds to the weighted mean, to first order: its weight is random as well.
-    middle = weighted.mean(axis=1, keepdims=True)
-    influence = middle + relative * (differences - middle)
+    influence = sample.influence(differences)
 
     intervals = bootstrap_intervals(influence, confidence, n_resamples, random_state)
     p_t = [_t_test(row) for row in influence]
-    p_permutation = [sign_flip_test(row, n_resamples, random_state) for row in weighted]
+    p_permutation = [
+        sign_flip_test(row, n_resamples, random_state) for row in sample.relative * differences
+    ]
     p_t_holm, p_permutation_holm = holm(p_t), holm(p_permutation)
     better = differences if chosen.greater_is_better else -differences
-    names = table.models
     compared = [
         PairComparison(
-            a=names[a],
-            b=names[b],
-            mean_a=means[names[a]],
-            mean_b=means[names[b]],
-            difference=means[names[a]] - means[names[b]],
+            a=a,
+            b=b,
+            mean_a=means[a],
+            mean_b=means[b],
+            difference=means[a] - means[b],
             interval=intervals[i],
             p_t=p_t[i],
             p_t_holm=p_t_holm[i],
@@ -240,24 +247,158 @@ def compare(
         )
         for i, (a, b) in enumerate(pairs)
     ]
-    return Comparison(chosen, means, compared, confidence, values.shape[1])
+    return Comparison(chosen, means, compared, confidence, len(sample.relative))
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """The queries that count: the value of each for every model, and its weight.
+
+    Attributes
+    ----------
+    metric : str
+        Name of the metric.
+    values : dict of ndarray of shape (n_counted,)
+        One value per query, by model.
+    weights : ndarray of shape (n_counted,) or None
+        As given.
+    relative : ndarray of shape (n_counted,)
+        Weights of mean 1.
+    """
+
+    metric: str
+    values: dict[str, FloatArray]
+    weights: FloatArray | None
+    relative: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        labels: ArrayLike,
+        scores: Mapping[str, ArrayLike],
+        qid: Any,
+        group: Any,
+        metric: Metric,
+        sample_weight: ArrayLike | None,
+        n_jobs: int | None,
+    ) -> _Sample:
+        """Measure models; leave out blank queries and those of weight 0."""
+        table = evaluate(
+            labels, scores, qid=qid, group=group, metrics=metric, per_query=True, n_jobs=n_jobs
+        )
+        values = table[metric.full_name]
+        counted = ~np.isnan(values[0])
+        weights = None
+        if sample_weight is not None:
+            weights = check_query_weights(sample_weight, layout_of(labels, qid, group))
+            counted &= weights > 0
+            weights = weights[counted]
+        n_counted = int(np.count_nonzero(counted))
+        if n_counted < 2:
+            raise ValueError(
+                f"at least two queries must count for an interval, but {n_counted} of "
+                f"{len(counted)} do: the others are blank or have weight 0"
+            )
+        return cls(
+            metric.full_name,
+            dict(zip(table.models, values[:, counted], strict=True)),
+            weights,
+            np.ones(n_counted) if weights is None else weights / weights.mean(),
+        )
+
+    def means(self) -> dict[str, float]:
+        """Return the weighted mean of every model."""
+        return {
+            name: weighted_mean(row, self.weights, self.metric) for name, row in self.values.items()
+        }
+
+    def influence(self, values: FloatArray) -> FloatArray:
+        """Return what each query adds to the weighted mean of each row of values.
+
+        To first order: its weight is random as well.
+        """
+        middle = (self.relative * values).mean(axis=1, keepdims=True)
+        influence: FloatArray = middle + self.relative * (values - middle)
+        return influence
+
+
+def mean_intervals(
+    labels: ArrayLike,
+    scores: Mapping[str, ArrayLike],
+    *,
+    qid: Any = None,
+    group: Any = None,
+    metric: str | Metric = "ndcg@10",
+    sample_weight: ArrayLike | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 9_999,
+    random_state: int = 0,
+) -> dict[str, tuple[float, float, float]]:
+    """Return the mean of a metric for each model, with a bootstrap interval over queries.
+
+    Parameters
+    ----------
+    labels, qid, group, metric, sample_weight, confidence, n_resamples, random_state :
+        As in :func:`gbrank.metrics.compare`.
+    scores : dict of array-like of shape (n_rows,)
+        One model or several: their scores, one per row, by name.
+
+    Returns
+    -------
+    dict of tuples
+        Mean, low and high end of the interval, by model.
+
+    Examples
+    --------
+    >>> from gbrank.metrics import mean_intervals
+    >>> scores = {"model": [1, 2, 2, 1, 1, 2]}
+    >>> mean_intervals([0, 1, 1, 0, 1, 1], scores, group=[2, 2, 2], metric="ndcg@1")
+    {'model': (1.0, 1.0, 1.0)}
+    """
+    _check_resampling(confidence, n_resamples)
+    chosen = get_metric(metric)
+    sample = _Sample.of(labels, scores, qid, group, chosen, sample_weight, None)
+    influence = sample.influence(np.array(list(sample.values.values())))
+    intervals = bootstrap_intervals(influence, confidence, n_resamples, random_state)
+    ends = dict(zip(sample.values, intervals, strict=True))
+    return {name: (mean, *ends[name]) for name, mean in sample.means().items()}
 
 
 def bootstrap_intervals(
-    influence: FloatArray, confidence: float, n_resamples: int, random_state: int
+    values: FloatArray, confidence: float, n_resamples: int, random_state: int
 ) -> list[tuple[float, float]]:
-    """Return the percentile interval of the mean of each row; all rows share their samples."""
+    """Return the percentile interval of the mean of each row; all rows share their samples.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_queries)
+        What is averaged.
+    confidence : float
+        Level of the intervals, between 0 and 1.
+    n_resamples : int
+        Number of bootstrap samples.
+    random_state : int
+        Their seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbrank.metrics import bootstrap_intervals
+    >>> ((low, high),) = bootstrap_intervals(np.array([[0.0, 1.0, 1.0, 0.0]]), 0.9, 999, 0)
+    >>> 0.0 <= low < 0.5 < high <= 1.0
+    True
+    """
     from scipy import stats
 
     found = stats.bootstrap(
-        (influence,),
+        (values,),
         np.mean,
         axis=-1,
         confidence_level=confidence,
         n_resamples=n_resamples,
         method="percentile",
         vectorized=True,
-        batch=max(1, _BATCH // influence.size),
+        batch=max(1, _BATCH // values.size),
         **_seed(stats.bootstrap, random_state),
     ).confidence_interval
     return [(float(low), float(high)) for low, high in zip(found.low, found.high, strict=True)]
@@ -280,8 +421,19 @@ def sign_flip_test(differences: FloatArray, n_resamples: int, random_state: int)
     found count among them. All signs are tried where these are fewer than ``n_resamples``.
     SciPy's ``permutation_test`` gives the same, some twenty times more slowly.
 
+    Parameters
+    ----------
+    differences : ndarray of shape (n_queries,)
+        One difference per query.
+    n_resamples : int
+        Number of random signs to try.
+    random_state : int
+        Their seed.
+
+    Examples
+    --------
     >>> import numpy as np
-    >>> from gbrank.metrics.comparison import sign_flip_test
+    >>> from gbrank.metrics import sign_flip_test
     >>> sign_flip_test(np.array([1.0, 2.0, 3.0]), 9_999, 0)  # two of the eight signs: all, none
     0.25
     """
@@ -310,7 +462,14 @@ def holm(p_values: list[float]) -> list[float]:
     The smallest of n is multiplied by n, the next by n - 1, and so on; none falls below one that
     was smaller.
 
-    >>> from gbrank.metrics.comparison import holm
+    Parameters
+    ----------
+    p_values : list of float
+        The p-values of all tests.
+
+    Examples
+    --------
+    >>> from gbrank.metrics import holm
     >>> holm([0.02, 0.01, 0.5])
     [0.04, 0.03, 0.5]
     """
@@ -328,11 +487,7 @@ def _seed(function: Any, random_state: int) -> dict[str, Any]:
     return {name: np.random.default_rng(random_state)}
 
 
-def _check_options(scores: Any, confidence: Any, n_resamples: Any) -> None:
-    if not isinstance(scores, Mapping) or len(scores) < 2:
-        got = f"{len(scores)} of them" if isinstance(scores, Mapping) else type(scores).__name__
-        raise ValueError(f"scores must be a dict of at least two models, got {got}")
+def _check_resampling(confidence: Any, n_resamples: Any) -> None:
     if not (isinstance(confidence, float) and math.isfinite(confidence) and 0 < confidence < 1):
         raise ValueError(f"confidence must be between 0 and 1, got {confidence!r}")
-    if isinstance(n_resamples, bool) or not isinstance(n_resamples, int) or n_resamples < 1:
-        raise ValueError(f"n_resamples must be an integer >= 1, got {n_resamples!r}")
+    check_integer("n_resamples", n_resamples, low=1)
