@@ -24,7 +24,7 @@ from gbrank.core.gains import (
     compute_gains,
     ideal_dcg,
 )
-from gbrank.core.ids import as_ids, number_runs, stable_argsort
+from gbrank.core.ids import as_ids, is_missing, number_runs, stable_argsort
 from gbrank.core.kernels import EXACT_MATH, kernel
 from gbrank.core.queries import QueryLayout
 from gbrank.core.rng import draw_categories, random_key, random_uniform
@@ -93,6 +93,7 @@ __all__ = [
     "exp",
     "exp32",
     "ideal_dcg",
+    "is_missing",
     "is_sequence",
     "is_table",
     "kernel",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gbrank.core import IntArray, kernel
+from gbrank.core import IntArray, check_number, kernel
 from gbrank.preferences.binding import BoundObservations
 
 _EDGE_INTS, _EDGE_FLOATS, _DOCUMENT_INTS, _DOCUMENT_FLOATS = 5, 4, 3, 7
@@ -71,6 +71,20 @@ _NO_LISTS = (
     _read_only(np.zeros(0, dtype=np.int32)),
     _read_only(np.zeros(0, dtype=np.int64)),
 )
+
+
+def check_smoothing(smoothing: float) -> tuple[float, float]:
+    """Check what is added to the wins of a pair; return it as the numbers of a driver."""
+    check_number("smoothing", smoothing, low=0.0, low_open=True)
+    return float(smoothing), 0.0
+
+
+@kernel(part=True)
+def take_query(query, queries, out):
+    """Return the chosen observations of a query, and the place for the scores of its documents."""
+    bounds, chosen_bounds, chosen = queries
+    drawn = chosen[chosen_bounds[query] : chosen_bounds[query + 1]]
+    return drawn, out[bounds[query] : bounds[query + 1]]
 
 
 @kernel()

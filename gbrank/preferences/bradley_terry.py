@@ -1,32 +1,14 @@
-"""Bradley-Terry: the scores under which the comparisons are most likely.
+"""Bradley-Terry: the scores under which the comparisons are most likely."""
 
-The model says that i wins against j with probability ``sigmoid(s_i - s_j)``. With ``n_ij`` the
-weight of comparisons that i won against j, the scores minimise::
-
-    sum_{i, j} n_ij log(1 + exp(-(s_i - s_j))) + penalty / 2 sum_i s_i^2
-
-Maximum likelihood alone (``penalty`` towards 0) has no finite solution as soon as some group of
-documents never lost to the others, and none that is unique where the comparisons fall into several
-connected groups. The penalty, a normal prior of variance ``1 / penalty`` on each score, makes the
-solution finite and unique in every case: each connected group has mean 0, a document never seen has
-score 0. Edges of one observation count as comparisons independent of each other.
-
-Newton's method; each step solves a Laplacian system by conjugate gradients, so that the cost is
-that of the pairs compared. Scores are exact to about 1e-8 as long as the penalty is above 1e-11
-times the largest weight of a pair; below that digits are lost to rounding.
-
-References: Bradley, Terry, Rank analysis of incomplete block designs, Biometrika 1952; Hunter, MM
-algorithms for generalized Bradley-Terry models, Annals of Statistics 2004.
-"""
-
-from typing import Any
-
-from gbrank.core import FloatArray, QueryLayout, check_number, exp, kernel
-from gbrank.preferences.base import Observations
-from gbrank.preferences.binding import BoundObservations
-from gbrank.preferences.methods._laplacian import solve
-from gbrank.preferences.methods._method import Method, Numbers
-from gbrank.preferences.methods._pairs import centre_components, count_pairs, label_components
+from gbrank.core import check_number, exp, kernel
+from gbrank.preferences._laplacian import solve
+from gbrank.preferences._method import Numbers, aggregation
+from gbrank.preferences._pairs import (
+    centre_components,
+    count_pairs,
+    label_components,
+    take_query,
+)
 
 _MOST_STEPS = 100
 _MOST_HALVINGS = 40
@@ -66,10 +48,10 @@ def _dot(a, b):
 
 
 @kernel()
-def scores_of_query(chosen, tables, numbers, workspace, out):
+def _fit_query(chosen, tables, penalty, workspace, out):
     """Write the scores of one query from its chosen observations."""
     edge_ints, edge_floats, document_ints, document_floats = workspace
-    n_documents, penalty = len(out), numbers[0]
+    n_documents = len(out)
     n_pairs = count_pairs(chosen, tables, n_documents, workspace)
     low, high, hessian = edge_ints[2], edge_ints[3], edge_floats[3]
     pairs = (low, high, edge_floats[1], edge_floats[2], hessian, edge_floats[0])
@@ -106,48 +88,41 @@ def scores_of_query(chosen, tables, numbers, workspace, out):
 
 
 @kernel()
-def scores_of_queries(first, last, bounds, chosen_bounds, chosen, tables, numbers, workspace, out):
-    """Write the scores of queries ``first`` to ``last``."""
+def _scores(first, last, queries, tables, numbers, workspace, out):
     for query in range(first, last):
-        drawn = chosen[chosen_bounds[query] : chosen_bounds[query + 1]]
-        scores = out[bounds[query] : bounds[query + 1]]
-        scores_of_query(drawn, tables, numbers, workspace, scores)
+        chosen, scores = take_query(query, queries, out)
+        _fit_query(chosen, tables, numbers[0], workspace, scores)
 
 
-def _read_parameters(*, penalty: float = 0.1) -> Numbers:
-    check_number("penalty", penalty, low=0.0, low_open=True)
-    return float(penalty), 0.0
-
-
-METHOD = Method("bradley_terry", scores_of_queries, _read_parameters, cost=200)
-
-
-def bradley_terry(
-    observations: Observations | BoundObservations,
-    layout: QueryLayout | None = None,
-    *,
-    penalty: float = 0.1,
-    qid: Any = None,
-    keys: Any = None,
-    n_jobs: int | None = None,
-) -> FloatArray:
+@aggregation(_scores, cost=200)
+def bradley_terry(*, penalty: float = 0.1) -> Numbers:
     """Return the penalised maximum likelihood scores of the Bradley-Terry model.
+
+    The model says that i wins against j with probability ``sigmoid(s_i - s_j)``. With ``n_ij`` the
+    weight of comparisons that i won against j, the scores minimise::
+
+        sum_{i, j} n_ij log(1 + exp(-(s_i - s_j))) + penalty / 2 sum_i s_i^2
+
+    Maximum likelihood alone (``penalty`` towards 0) has no finite solution as soon as some group of
+    documents never lost to the others, and none that is unique where the comparisons fall into
+    several connected groups. The penalty, a normal prior of variance ``1 / penalty`` on each score,
+    makes the solution finite and unique in every case: each connected group has mean 0, a document
+    never seen has score 0. Edges of one observation count as independent comparisons.
+
+    Newton's method; each step solves a Laplacian system by conjugate gradients, so that the cost is
+    that of the pairs compared. Scores are exact to about 1e-8 as long as the penalty is above 1e-11
+    times the largest weight of a pair; below that digits are lost to rounding.
 
     Parameters
     ----------
-    observations : Comparisons, PartialOrders or Selections.
-    layout : the queries of the rows; may be left out where ``qid`` is given.
     penalty : float > 0, default=0.1
         Strength of the prior: the inverse of its variance. Against a hundred comparisons of a
         document the default is barely felt; it decides where there are one or two.
-    qid : query id of each row, default=None.
-    keys : key of each row, for ``items="key"``, default=None.
-    n_jobs : number of threads, default=None
-        See :func:`gbrank.core.threads.resolve_n_jobs`; scores do not depend on it.
 
-    Returns
-    -------
-    float64 array, one score per row in the user's order.
+    References
+    ----------
+    Bradley, Terry, Rank analysis of incomplete block designs, Biometrika 1952; Hunter, MM
+    algorithms for generalized Bradley-Terry models, Annals of Statistics 2004.
 
     Examples
     --------
@@ -156,4 +131,5 @@ def bradley_terry(
     >>> bradley_terry(seen, qid=["a", "a"], penalty=1e-6).round(3)  # they differ by log(3 / 1)
     array([ 0.549, -0.549])
     """
-    return METHOD.scores(observations, layout, qid, keys, n_jobs, penalty=penalty)
+    check_number("penalty", penalty, low=0.0, low_open=True)
+    return float(penalty), 0.0
