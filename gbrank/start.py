@@ -49,14 +49,15 @@ class Start:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from gbrank import get_objective
+    >>> from gbrank.core import RankingData
     >>> from gbrank.data import make_ranking
     >>> from gbrank.start import Start
-    >>> data = make_ranking(n_queries=40, random_state=0)
+    >>> made = make_ranking(n_queries=40, random_state=0)
+    >>> data = RankingData.checked(made.X, made.y, made.qid)
     >>> start = Start.fit("linear", data, get_objective("xendcg"))
-    >>> start.kind, len(start.trees())
-    ('linear', 20)
+    >>> start.kind, start.effects().shape
+    ('linear', (20,))
     >>> bool((start.scores(data.X, data.layout) == start.added_to(data).init_score).all())
     True
     """
@@ -90,7 +91,7 @@ class Start:
         """
         if not isinstance(start, str):
             return cls("model", _frozen(start, data, has_labels))
-        kind = _choose_kind(start, data, has_labels)
+        kind = choose_kind(start, data, has_labels)
         if kind == "zero":
             return cls()
         relative = kind == "query_linear"
@@ -191,8 +192,15 @@ def check_start(start: Any) -> None:
         raise TypeError(f"start must be {allowed}, got {type(start).__name__}")
 
 
-def _choose_kind(start: str, data: RankingData, has_labels: bool) -> str:
-    """Return "zero", "linear" or "query_linear"."""
+def choose_kind(start: str, data: RankingData, has_labels: bool) -> str:
+    """Return the kind of start that a name stands for: "zero", "linear" or "query_linear".
+
+    Parameters
+    ----------
+    start : a name that the Ranker takes.
+    data : training rows, of which only the number of features counts.
+    has_labels : whether they have labels to learn from.
+    """
     if start == "zero":
         return start
     n_features = 0 if is_sequence(data.X) else data.X.shape[1]
