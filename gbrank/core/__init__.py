@@ -3,6 +3,14 @@
 from gbrank.core.data import RankingData
 from gbrank.core.fastmath import exp, exp32, log, sigmoid
 from gbrank.core.files import atomic_file, write_atomically
+from gbrank.core.folds import (
+    check_whole_queries,
+    draw_queries,
+    hold_out_queries,
+    query_folds,
+    query_strata,
+    split_rows,
+)
 from gbrank.core.frames import (
     as_lightgbm_input,
     batches,
@@ -82,6 +90,7 @@ __all__ = [
     "check_scores",
     "check_seed",
     "check_weights",
+    "check_whole_queries",
     "column_names",
     "compute_discounts",
     "compute_gains",
@@ -90,8 +99,10 @@ __all__ = [
     "cut_queries",
     "did_you_mean",
     "draw_categories",
+    "draw_queries",
     "exp",
     "exp32",
+    "hold_out_queries",
     "ideal_dcg",
     "is_missing",
     "is_sequence",
@@ -102,6 +113,8 @@ __all__ = [
     "numeric_matrix",
     "one_column",
     "one_dimensional",
+    "query_folds",
+    "query_strata",
     "random_key",
     "random_uniform",
     "ranks",
@@ -111,6 +124,7 @@ __all__ = [
     "sigmoid",
     "sort_by_score",
     "sort_descending",
+    "split_rows",
     "stable_argsort",
     "take_column",
     "take_rows",

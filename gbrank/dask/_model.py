@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from gbrank.boosting import Boosted
 from gbrank.dask import _blocks
 from gbrank.dask._parts import Description
 from gbrank.dask._ranks import rank_blocks
 from gbrank.dask.metrics import ndcg_score
 from gbrank.objectives import Objective
-from gbrank.ranker import Ranker
+from gbrank.ranker import Ranker, set_trained
+from gbrank.start import Start
 
 
 class DaskModel(BaseEstimator):
@@ -136,13 +138,11 @@ def _predict_block(model: Ranker, X: Any, num_iteration: int | None) -> Any:
     return _blocks.as_column_of(X, scores, "score")
 
 
-def fill_in(local: Ranker, described: Description, column: str | None) -> None:
+def fill_in(
+    local: Ranker, booster: lgb.Booster, start: Start, described: Description, column: str | None
+) -> None:
     """Give a Ranker the attributes that its own fit sets."""
-    local.objective_ = local._resolve_objective()
-    local.best_iteration_ = local.booster_.current_iteration()
-    local.evals_result_ = {}
-    local.start_kind_, local.start_coef_, local.linear_coef_ = "zero", None, None
-    local.n_start_trees_ = 0
+    set_trained(local, Boosted(booster, booster.current_iteration(), 1, {}), start)
     local.n_features_in_ = described.n_features
     local.qid_column_ = column
     if described.names is not None and all(isinstance(name, str) for name in described.names):

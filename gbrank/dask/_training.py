@@ -1,6 +1,5 @@
 """From Dask collections to trees: partitions checked, repaired, and handed to LightGBM."""
 
-import re
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +8,7 @@ import lightgbm as lgb
 import numpy as np
 from dask import delayed
 
+from gbrank.boosting import replace_parameters
 from gbrank.dask._blocks import blocks_of, column_blocks
 from gbrank.dask._cuts import QueryMap
 from gbrank.dask._parts import (
@@ -142,10 +142,7 @@ def train(
             sample_weight=Blocks(arranged, "weight") if weighted else None,
             init_score=Blocks(arranged, "init_score") if with_init_score else None,
         )
-    text = ranker.booster_.model_to_string(num_iteration=-1)
-    for name, value in _NETWORK_LINES.items():
-        text = re.sub(rf"(?m)^\[{name}: .*\]$", f"[{name}: {value}]", text)
-    return lgb.Booster(model_str=text)
+    return replace_parameters(ranker.booster_, _NETWORK_LINES)
 
 
 def _piece(moved: dict[int, Any], number: int) -> Any:

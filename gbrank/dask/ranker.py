@@ -6,18 +6,19 @@ from typing import Any, Self
 from distributed import default_client
 from sklearn.base import clone
 
-from gbrank.boosting import LIGHTGBM_NAMES
+from gbrank.boosting import LIGHTGBM_NAMES, lightgbm_params
 from gbrank.core import check_choice, check_integer
 from gbrank.dask import _blocks
 from gbrank.dask._cuts import QueryMap
 from gbrank.dask._model import DaskModel, fill_in
 from gbrank.dask._preferences import bound_objective, check_preferences, refuse_own_observations
 from gbrank.dask._sample import sample_queries
-from gbrank.dask._start import fit_start, put_start_into, with_start
+from gbrank.dask._start import fit_start, with_start
 from gbrank.dask._training import Columns, describe, repair, train
 from gbrank.model_selection import cv
 from gbrank.objectives import Objective, QuerySubsampled
-from gbrank.ranker import Ranker
+from gbrank.ranker import Ranker, resolve_objective
+from gbrank.start import Start
 
 
 class DaskRanker(DaskModel):
@@ -218,7 +219,7 @@ class DaskRanker(DaskModel):
             Key of each row, for preferences with ``items="key"``.
         """
         params, local = self._checked_params(), self._local_ranker()
-        objective = local._resolve_objective()
+        objective = resolve_objective(self.objective, self.random_state, self.n_jobs)
         client = default_client() if self.client is None else self.client
         X = _blocks.check_features(X)
         column = qid if isinstance(qid, str) else self.qid
@@ -231,12 +232,12 @@ class DaskRanker(DaskModel):
         elif objective.needs_observations or getattr(objective, "observations", None) is not None:
             refuse_own_observations(objective)
         columns = Columns.of(X, queries, y, sample_weight, init_score)
-        linear = None
+        start = Start()
         if self.start == "linear":
             if preferences is not None:
                 raise ValueError("start='linear' learns from labels, and there are none")
-            linear = fit_start(columns, column, objective, int(self.random_state or 0))
-            columns = with_start(columns, column, linear)
+            start = fit_start(columns, column, objective, int(self.random_state or 0))
+            columns = with_start(columns, column, start)
         parts = columns.parts(client, column, objective)
         described = describe(client, parts)
         found = QueryMap.of([each.queries for each in described])
@@ -251,18 +252,16 @@ class DaskRanker(DaskModel):
         if preferences is not None:
             named = None if keys is None else _blocks.column_blocks(keys, X, "keys")
             objective = bound_objective(client, objective, queries, preferences, named)
-        self.local_ = local
-        local.booster_ = train(
+        booster = train(
             client,
             [part for part, rows in zip(parts, n_rows, strict=True) if rows],
             self._on_some_queries(objective),
             params,
             weighted=sample_weight is not None,
-            with_init_score=init_score is not None or linear is not None,
+            with_init_score=init_score is not None or start.kind != "zero",
         )
-        fill_in(local, described[0], column)
-        if linear is not None:
-            put_start_into(local, linear)
+        fill_in(local, booster, start, described[0], column)
+        self.local_ = local
         return self
 
     def choose_n_estimators(
@@ -303,6 +302,7 @@ class DaskRanker(DaskModel):
         check_integer("max_trees", max_trees, low=1)
         self._checked_params()
         local = self._local_ranker()
+        objective = resolve_objective(self.objective, self.random_state, self.n_jobs)
         X = _blocks.check_features(X)
         queries = _blocks.query_blocks(
             X, self.qid if qid is None else qid, "DaskRanker.choose_n_estimators"
@@ -318,7 +318,7 @@ class DaskRanker(DaskModel):
             int(self.random_state or 0),
         )
         result = cv(
-            {**local._lightgbm_params(), "objective": local._resolve_objective()},
+            {**lightgbm_params(local.get_params(deep=False)), "objective": objective},
             drawn.X,
             drawn.labels,
             qid=drawn.qid,
@@ -358,7 +358,7 @@ class DaskRanker(DaskModel):
                 "Dask. Use a fixed n_estimators, e.g. what DaskRanker.choose_n_estimators finds on "
                 f"a sample of queries; got {self.early_stopping_rounds!r}"
             )
-        everything = self._local_ranker()._lightgbm_params()
+        everything = lightgbm_params(self._local_ranker().get_params(deep=False))
         checked = {ours: getattr(self, ours) for ours in LIGHTGBM_NAMES}
         return checked | {
             "n_estimators": self.n_estimators,
