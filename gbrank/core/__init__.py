@@ -3,6 +3,14 @@
 from gbrank.core.data import RankingData
 from gbrank.core.fastmath import exp, exp32, log, sigmoid
 from gbrank.core.files import atomic_file, write_atomically
+from gbrank.core.folds import (
+    check_whole_queries,
+    draw_queries,
+    hold_out_queries,
+    query_folds,
+    query_strata,
+    split_rows,
+)
 from gbrank.core.frames import (
     as_lightgbm_input,
     batches,
@@ -79,6 +87,7 @@ __all__ = [
     "check_scores",
     "check_seed",
     "check_weights",
+    "check_whole_queries",
     "column_names",
     "compute_discounts",
     "compute_gains",
@@ -86,8 +95,10 @@ __all__ = [
     "count_rows_of",
     "cut_queries",
     "draw_categories",
+    "draw_queries",
     "exp",
     "exp32",
+    "hold_out_queries",
     "ideal_dcg",
     "is_sequence",
     "is_table",
@@ -97,6 +108,8 @@ __all__ = [
     "numeric_matrix",
     "one_column",
     "one_dimensional",
+    "query_folds",
+    "query_strata",
     "random_key",
     "random_uniform",
     "ranks",
@@ -106,6 +119,7 @@ __all__ = [
     "shares",
     "sigmoid",
     "sort_by_score",
+    "split_rows",
     "stable_argsort",
     "take_column",
     "take_rows",

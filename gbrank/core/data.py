@@ -155,6 +155,12 @@ class RankingData:
         first = round(fraction * self.n_queries)
         return self.take(order[:first]), self.take(order[first:])
 
+    def with_init_score(self, init_score: FloatArray) -> Self:
+        """Return the same rows with other scores to start from."""
+        changed = replace(self, init_score=init_score)
+        changed.__dict__["layout"] = self.layout
+        return changed
+
     def _check_queries(self, queries: ArrayLike) -> IntArray:
         chosen = np.asarray(queries, dtype=np.int64).reshape(-1)
         wrong = (chosen < 0) | (chosen >= self.n_queries)
