@@ -54,17 +54,29 @@ def column_blocks(column: Any, like: Any, name: str) -> list[Any]:
 
 
 def query_blocks(X: Any, qid: Any, caller: str) -> list[Any]:
-    """Return the query ids of each partition, given as a column of X or as a collection."""
+    """Return the query ids of each partition.
+
+    Parameters
+    ----------
+    X, qid, caller : as in :func:`query_column`.
+    """
+    return column_blocks(query_column(X, qid, caller), X, "qid")
+
+
+def query_column(X: Any, qid: Any, caller: str) -> Any:
+    """Return query ids: those given, or the column of X that is named.
+
+    Parameters
+    ----------
+    X : features.
+    qid : Dask array or series, name of a column, or ``None``, which is an error.
+    caller : what the error says needs them.
+    """
     if qid is None:
         raise ValueError(
             f"{caller} needs to know the queries: pass qid= (a Dask array or series, or the name "
             "of a column of X), or name the column with DaskRanker(qid=...)"
         )
-    return column_blocks(column_named(X, qid), X, "qid")
-
-
-def column_named(X: Any, qid: Any) -> Any:
-    """Return the column of X that ``qid`` names, or ``qid`` if that is no name."""
     if not isinstance(qid, str):
         return qid
     if not isinstance(X, dd.DataFrame):
@@ -75,11 +87,6 @@ def column_named(X: Any, qid: Any) -> Any:
     if qid not in X.columns:
         raise ValueError(f"X has no column {qid!r} of query ids; it has {list(X.columns)}")
     return X[qid]
-
-
-def rows_of(X: Any) -> int:
-    """Return the number of rows of a block."""
-    return int(X.shape[0])
 
 
 def without_column(X: Any, name: Any) -> Any:
