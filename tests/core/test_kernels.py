@@ -63,9 +63,10 @@ def copy_package(folder):
 
 def test_nothing_is_compiled_at_import():
     count = run("""
-import gbrank
-from numba.core.dispatcher import Dispatcher
 import sys
+
+import gbrank.metrics, gbrank.objectives, gbrank.preferences, gbrank.ranker
+from numba.core.dispatcher import Dispatcher
 kernels = {
     id(value): value
     for name, module in list(sys.modules.items()) if name.split(".")[0] == "gbrank"
