@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from common.provenance import provenance
 from noise_robustness.data import Lists, Source, open_source
-from noise_robustness.noise import spoil
+from noise_robustness.noise import corrupt
 from noise_robustness.presets import Noise
 from noise_robustness.tables import mean_with_interval
 
@@ -66,10 +66,10 @@ def deal(source: Source, fold: int, draw: int, noise: float) -> tuple[Lists, Lis
     seed = 100 * draw + fold
     queries = np.random.default_rng(seed).permutation(np.unique(train.qid))
     held_out = np.isin(train.qid, queries[: len(queries) // 3])
-    fit, stop = (train.take(np.flatnonzero(rows)) for rows in (~held_out, held_out))
+    fit, stop = (train.take_rows(np.flatnonzero(rows)) for rows in (~held_out, held_out))
     if noise:
         kind = Noise("labels", (noise,), ())
-        fit, stop, _ = spoil(fit, stop, kind, noise, source.grades, seed)
+        fit, stop, _ = corrupt(fit, stop, kind, noise, source.grades, seed)
     return fit, stop, valid
 
 

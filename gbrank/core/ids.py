@@ -14,7 +14,7 @@ from gbrank.core.validation import check_present, one_dimensional
 
 def as_ids(qid: Any) -> Any:
     """Return query ids as a one-dimensional array, or as the pandas object they came in."""
-    if _is_pandas(qid):
+    if is_pandas_column(qid):
         return qid
     if isinstance(qid, list | tuple):
         kinds = set(map(type, qid))
@@ -28,7 +28,8 @@ def as_ids(qid: Any) -> Any:
     return one_dimensional(qid, "qid")
 
 
-def _is_pandas(values: Any) -> bool:
+def is_pandas_column(values: Any) -> bool:
+    """Return whether values are a Series, an Index or an array of pandas: entries by row."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(
         values,
@@ -41,7 +42,7 @@ def number_runs(values: Any) -> tuple[IntArray, IntArray, NDArray[Any]]:
 
     Returns the first row of each run, the number of its id, and the ids by number.
     """
-    if _is_pandas(values):
+    if is_pandas_column(values):
         codes, ids = _number_pandas(values)
         starts = _run_starts(codes)
         return starts, codes[starts], ids

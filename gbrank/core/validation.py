@@ -68,11 +68,14 @@ def _as_float(value: Any) -> float:
         return float("inf")
 
 
-def check_integer(name: str, value: Any, *, low: int, also: str = "") -> None:
-    """Refuse a value that is not an integer of at least ``low`` that 64 bits can hold."""
+def check_integer(
+    name: str, value: Any, *, low: int, high: int = 2**63 - 1, also: str = ""
+) -> None:
+    """Refuse a value that is not an integer from ``low`` to ``high``, which 64 bits can hold."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole or not low <= int(value) < 2**63:
-        below = " and < 2^63" if whole and int(value) >= 2**63 else ""
+    if not whole or not low <= int(value) <= high:
+        limit = "< 2^63" if high == 2**63 - 1 else f"<= {high}"
+        below = f" and {limit}" if whole and int(value) > high else ""
         raise ValueError(
             f"{name} must be an integer >= {low}{below}{f' or {also}' if also else ''}, "
             f"got {value!r}"
@@ -287,7 +290,7 @@ def _place(name: str, at: int) -> str:
 def one_column(y: Any, name: str = "labels") -> NDArray[Any]:
     """Return values by row as one-dimensional; a single column is taken as such."""
     try:
-        values = np.asarray(y)
+        values = y if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
     except ValueError:  # NumPy's words for nested lists of different lengths
         raise ValueError(f"{name} must be one-dimensional, got a nested list") from None
     return values.ravel() if values.ndim == 2 and values.shape[1] == 1 else values
