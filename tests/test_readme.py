@@ -7,11 +7,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from gbrank.objectives import describe_objectives, markdown_table
 
 import gbrank
 from gbrank.cli import main
 from gbrank.data import dump_letor, make_ranking
+from gbrank.objectives import describe_objectives, markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
