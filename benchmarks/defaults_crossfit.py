@@ -30,7 +30,7 @@ class Setting:
     objective: str = "lambdamart"
     options: dict[str, Any] = field(default_factory=dict)
     start: str = "linear"
-    rate: float = 0.05
+    rate: float = 0.1
     leaves: int = 31
     leaf_rows: int = 20
     l2: float = 20.0

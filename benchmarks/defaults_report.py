@@ -19,11 +19,13 @@ RESULTS = Path(__file__).parent / "results" / "defaults_study.csv.gz"
 Key = tuple[str, int, float, str]
 
 
-def load(folder: Path) -> dict[Key, dict[str, np.ndarray]]:
-    """Return all trainings, by (set, fold, noise, candidate)."""
+def load(folder: Path, candidates: set[str] | None = None) -> dict[Key, dict[str, np.ndarray]]:
+    """Return all trainings, or those of some candidates, by (set, fold, noise, candidate)."""
     found = {}
     for path in sorted(folder.glob("*.npz")):
         name, fold, noise, candidate = path.stem.split("__")
+        if candidates is not None and candidate not in candidates:
+            continue
         with np.load(path) as saved:
             found[name, int(fold), float(noise), candidate] = {k: saved[k] for k in saved.files}
     return found
@@ -48,6 +50,39 @@ def candidate_table(trainings, rule: str, noise: float, metric: int, of: str = "
         folds = sorted({fold for folds in by_set.values() for fold in folds})
         line = " ".join(f"{mean:9.4f}" for mean in [*means, np.mean(means)])
         print(candidate.ljust(16), line, folds)
+
+
+def paired_table(trainings, first: str, rule: str, noise: float) -> None:
+    """Print what each candidate gains over the first one, with standard errors over queries.
+
+    Folds that both have are pooled; the mean is that of the sets.
+    """
+    print(f"\nagainst {first}, noise {noise}, {rule}: difference of NDCG@5, NDCG@10, +- error")
+    candidates = list(dict.fromkeys(key[3] for key in trainings if key[2] == noise))
+    for candidate in candidates:
+        means, errors = [], []
+        for name in SETS:
+            lost = []
+            for (other, fold, level, which), training in trainings.items():
+                base = trainings.get((name, fold, noise, first))
+                if (other, level, which) == (name, noise, candidate) and base is not None:
+                    ours, theirs = (
+                        t["values"][t["rules"].tolist().index(rule)] for t in (training, base)
+                    )
+                    lost.append(ours - theirs)
+            if lost:
+                each = np.concatenate(lost, axis=1)
+                each = each[:, ~np.isnan(each[0])]
+                means.append(each.mean(axis=1))
+                errors.append(each.std(axis=1, ddof=1) / np.sqrt(each.shape[1]))
+        if means:
+            total, error = np.mean(means, axis=0), np.sqrt(np.sum(np.square(errors), axis=0))
+            error = error / len(means)
+            print(
+                candidate.ljust(16),
+                " ".join(f"{t:+.4f} +- {e:.4f}" for t, e in zip(total, error, strict=True)),
+                f"({len(means)} sets)",
+            )
 
 
 def rule_table(trainings, candidates: list[str], noise: float) -> None:
@@ -84,6 +119,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rule", default="pooled 10 w1")
+    parser.add_argument("--against", default="X", help="candidate to compare others with")
+    parser.add_argument("--rules-of", nargs="*", help="candidates to compare stopping rules with")
     options = parser.parse_args()
     trainings = load(options.folder)
     write_csv(trainings)
@@ -91,10 +128,8 @@ def main() -> None:
     for noise in sorted({key[2] for key in trainings}):
         for metric in (0, 1):
             candidate_table(trainings, options.rule, noise, metric)
-        complete = [
-            c for c in candidates if {k[0] for k in trainings if k[2:] == (noise, c)} == set(SETS)
-        ]
-        rule_table(trainings, complete, noise)
+        paired_table(trainings, options.against, options.rule, noise)
+        rule_table(trainings, options.rules_of or candidates, noise)
 
 
 if __name__ == "__main__":
