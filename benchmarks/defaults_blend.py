@@ -76,10 +76,51 @@ def best_alone(held_out, measure):
     return np.eye(len(held_out))[int(np.argmax(values))]
 
 
+def towards_greedy(held_out, measure, errors=1.0, target=None):
+    """Return the weights nearest to equal ones that are not surely worse than the best ones.
+
+    Candidates lie on the way from equal weights to those of the greedy choice, in tenths.
+    """
+    target = greedy(held_out, measure) if target is None else target
+    target, n = target / target.sum(), len(held_out)
+    way = [(1 - a) / n + a * target for a in np.linspace(0, 1, 11)]
+    values = np.array([measure(weights @ held_out)[1] for weights in way])
+    values = values[:, ~np.isnan(values[0])]
+    lost = values[values.mean(axis=1).argmax()] - values
+    error = lost.std(axis=1, ddof=1) / np.sqrt(lost.shape[1])
+    return way[int(np.argmax(lost.mean(axis=1) <= errors * error + 1e-12))]
+
+
+def towards_greedy_half(held_out, measure):
+    return towards_greedy(held_out, measure, 0.5)
+
+
+def mean_of_way(held_out, measure):
+    """Return the mean of all weights on the way, by how surely each is worse than the best."""
+    target = greedy(held_out, measure)
+    target, n = target / target.sum(), len(held_out)
+    way = np.array([(1 - a) / n + a * target for a in np.linspace(0, 1, 11)])
+    values = np.array([measure(weights @ held_out)[1] for weights in way])
+    values = values[:, ~np.isnan(values[0])]
+    lost = values[values.mean(axis=1).argmax()] - values
+    error = np.maximum(lost.std(axis=1, ddof=1) / np.sqrt(lost.shape[1]), 1e-12)
+    return np.exp(-0.5 * (lost.mean(axis=1) / error) ** 2) @ way
+
+
 RULES = {
     f.__name__: f
-    for f in (equal, best_alone, greedy, greedy_from_equal, greedy_from_two, by_evidence,
-              by_evidence_mild)
+    for f in (
+        equal,
+        best_alone,
+        greedy,
+        greedy_from_equal,
+        greedy_from_two,
+        by_evidence,
+        by_evidence_mild,
+        towards_greedy,
+        towards_greedy_half,
+        mean_of_way,
+    )
 }
 
 
@@ -92,9 +133,11 @@ def main() -> None:
     parser.add_argument("--stop", default="pooled 10 w1")
     parser.add_argument("--z", action="store_true", help="also with z-scores of each query")
     options = parser.parse_args()
-    trainings = load(options.folder, set(options.members))
-    keys = [k for k in trainings if k[3] == options.members[0]]
-    keys = [k for k in keys if all((*k[:3], m) in trainings for m in options.members)]
+    # a member is a candidate, or candidate@rule
+    names, rules = zip(*((f"{m}@{options.stop}".split("@"))[:2] for m in options.members))
+    trainings = load(options.folder, set(names))
+    keys = [k for k in trainings if k[3] == names[0]]
+    keys = [k for k in keys if all((*k[:3], m) in trainings for m in names)]
     results: dict = {}
     for name, number, noise, _ in keys:
         fold = load_fold(Path(options.data), name, number, noise)
@@ -102,10 +145,11 @@ def main() -> None:
         sizes, judged_sizes = fold.train.sizes, clean.sizes
         inner = Measure(fold.train.y, sizes, ("ndcg@5", "ndcg@10"))
         outer = Measure(clean.y, judged_sizes, ("ndcg@5", "ndcg@10"))
-        members = [trainings[name, number, noise, m] for m in options.members]
-        place = members[0]["rules"].tolist().index(options.stop)
-        held_out = np.array([m["held_out"][place] for m in members], dtype=np.float64)
-        judged = np.array([m["judged"][place] for m in members], dtype=np.float64)
+        members = [trainings[name, number, noise, m] for m in names]
+        places = [m["rules"].tolist().index(r) for m, r in zip(members, rules, strict=True)]
+        held_out = np.array([m["held_out"][p] for m, p in zip(members, places, strict=True)])
+        judged = np.array([m["judged"][p] for m, p in zip(members, places, strict=True)])
+        held_out, judged = held_out.astype(np.float64), judged.astype(np.float64)
         scales = np.array([one_scale(row, sizes) for row in held_out])[:, None]
         kinds = {"": (held_out / scales, judged / scales)}
         if options.z:

@@ -40,7 +40,7 @@ class Setting:
     n_folds: int = 5
     more: dict[str, Any] = field(default_factory=dict)
     most_trees: int = 1000
-    patience: int = 50
+    patience: int = 25
     #: boosters that are grown, of the n_folds that there could be
     n_grown: int | None = None
 
