@@ -134,7 +134,9 @@ def main() -> None:
     parser.add_argument("--z", action="store_true", help="also with z-scores of each query")
     options = parser.parse_args()
     # a member is a candidate, or candidate@rule
-    names, rules = zip(*((f"{m}@{options.stop}".split("@"))[:2] for m in options.members))
+    names, rules = zip(
+        *((f"{m}@{options.stop}".split("@"))[:2] for m in options.members), strict=True
+    )
     trainings = load(options.folder, set(names))
     keys = [k for k in trainings if k[3] == names[0]]
     keys = [k for k in keys if all((*k[:3], m) in trainings for m in names)]

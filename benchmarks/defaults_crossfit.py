@@ -41,6 +41,8 @@ class Setting:
     more: dict[str, Any] = field(default_factory=dict)
     most_trees: int = 1000
     patience: int = 25
+    #: added to the seed: another cut into folds
+    cut: int = 0
     #: boosters that are grown, of the n_folds that there could be
     n_grown: int | None = None
 

@@ -44,6 +44,8 @@ DESIGNS = {
     "X+C+Z+B": ["X", "C", "C zero", "B"],
     "C3+Z3": ["C 3 folds", "Z3"],
     "X3+C3+Z3": ["X3", "C 3 folds", "Z3"],
+    "X3+Z3+start, twice": ["X3", "Z3", "X3@start", "X3 again", "Z3 again", "X3 again@start"],
+    "X+C+Z+start": ["X", "C", "C zero", "X@start"],
     "X3+Z3 l2 5": ["X3", "Z3 l2 5"],
     "X3+Z3 all columns": ["X3", "Z3 all columns"],
 }

@@ -47,6 +47,8 @@ CANDIDATES = {
     "X2": Setting("xendcg", n_folds=2),
     "Z2": Setting(start="zero", n_folds=2),
     "Z3": Setting(start="zero", n_folds=3),
+    "X3 again": Setting("xendcg", n_folds=3, cut=1000),
+    "Z3 again": Setting(start="zero", n_folds=3, cut=1000),
     "Z3 l2 5": Setting(start="zero", l2=5.0, n_folds=3),
     "Z3 l2 100": Setting(start="zero", l2=100.0, n_folds=3),
     "Z3 all columns": Setting(start="zero", columns=1.0, n_folds=3),
@@ -161,7 +163,7 @@ def run(data: Path, name: str, number: int, noise: float, candidate: str, path: 
     fold = load_fold(data, name, number, noise)
     clean = load_fold(data, name, number).valid  # the same rows, in the same order
     setting = CANDIDATES[candidate]
-    growth = grow(fold.train, clean, setting, seed=number)
+    growth = grow(fold.train, clean, setting, seed=number + setting.cut)
     measure = Measure(clean.y, clean.sizes, ("ndcg@5", "ndcg@10"))
     keep(path, growth, measure, growth.fold_of_row)
     with np.load(path) as saved:

@@ -11,7 +11,6 @@ stopped.
 import argparse
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -23,27 +22,26 @@ from gbrank.linear import LinearRanker
 from gbrank.metrics import evaluate
 
 RESULTS = Path(__file__).parent / "results" / "quality_v2"
+Result = tuple[str, np.ndarray, int, float]  # model, test scores, trees, CPU seconds
 FLOORS = {"linear": False, "linear, relative to the query": True}
 
 
 def query_values(test: Fold, scores: np.ndarray) -> np.ndarray:
     """Return the metrics of every test query, (metrics, queries)."""
     labels, qid = test.test.y, test.test.qid
-    table = evaluate(
-        labels, {"": scores}, qid=qid, metrics=list(METRICS), per_query=True, n_jobs=1
-    )
+    table = evaluate(labels, {"": scores}, qid=qid, metrics=list(METRICS), per_query=True, n_jobs=1)
     return np.array([table[name][0] for name in METRICS])
 
 
-def run_floor(fold: Fold, name: str, keep: Callable[..., None]) -> None:
+def run_floor(fold: Fold, name: str) -> list[Result]:
     """Fit a linear ranker to all queries but the test queries."""
     started = time.process_time()
     ranker = LinearRanker(relative=FLOORS[name]).fit(fold.rest.X, fold.rest.y, qid=fold.rest.qid)
     seconds = time.process_time() - started
-    keep(name, ranker.predict(fold.test.X, qid=fold.test.qid), 0, seconds)
+    return [(name, ranker.predict(fold.test.X, qid=fold.test.qid), 0, seconds)]
 
 
-def run_peer(fold: Fold, name: str, seed: int, keep: Callable[..., None]) -> None:
+def run_peer(fold: Fold, name: str, seed: int) -> list[Result]:
     """Train a peer with early stopping, then again on all queries."""
     fit, objective = PEERS[name]
     started = time.process_time()
@@ -51,8 +49,10 @@ def run_peer(fold: Fold, name: str, seed: int, keep: Callable[..., None]) -> Non
     middle = time.process_time()
     again, _ = fit(objective, fold.rest, None, trees, seed)
     ended = time.process_time()
-    keep(name, predict(fold.test.X), trees, middle - started)
-    keep(f"{name}, refit", again(fold.test.X), trees, ended - middle)
+    return [
+        (name, predict(fold.test.X), trees, middle - started),
+        (f"{name}, refit", again(fold.test.X), trees, ended - middle),
+    ]
 
 
 def main() -> None:
@@ -84,20 +84,15 @@ def main() -> None:
             if Run(model if model in FLOORS else f"{model}, refit", noise, number) in table.runs:
                 continue
         fold = load_fold(Path(options.data), name, number, noise)
+        results = run_floor(fold, model) if model in FLOORS else run_peer(fold, model, number)
         table = Table(path, fold.all_qid)
-
-        def keep(model: str, scores: np.ndarray, trees: int, seconds: float) -> None:
+        for which, scores, trees, seconds in results:
             values = query_values(fold, scores)
-            run = Run(model, noise, number)
+            run = Run(which, noise, number)
             if run not in table.runs:
                 table.add(run, np.unique(fold.test.qid), values, trees, seconds)
             means = " ".join(f"{value:.4f}" for value in np.nanmean(values, axis=1))
-            print(f"{name} {noise} {number} {model}: {means}, {trees} trees", flush=True)
-
-        if model in FLOORS:
-            run_floor(fold, model, keep)
-        else:
-            run_peer(fold, model, number, keep)
+            print(f"{name} {noise} {number} {which}: {means}, {trees} trees", flush=True)
 
 
 if __name__ == "__main__":

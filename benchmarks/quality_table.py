@@ -3,7 +3,6 @@
 A run is (model, noise, fold). Its values are NDCG@5 and NDCG@10 of every test query of the fold.
 """
 
-import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,4 +79,4 @@ class Table:
             seconds=np.array(self.seconds, dtype=np.float32),
             values=np.array(self._values),
         )
-        os.replace(unfinished, self.path)
+        unfinished.replace(self.path)
