@@ -1,8 +1,8 @@
 """Which settings, folds and stopping rules should be the Ranker's defaults? The tables.
 
-    python benchmarks/defaults_report.py FOLDER
+    python benchmarks/defaults/report.py FOLDER
 
-reads what ``defaults_study.py`` kept, prints tables and writes results/defaults_study.csv.gz, one
+reads what ``study.py`` kept, prints tables and writes results/defaults/study.csv.gz, one
 line per training and stopping rule.
 """
 
@@ -13,9 +13,9 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
-from quality_sets import SETS
+from sets import SETS
 
-RESULTS = Path(__file__).parent / "results" / "defaults_study.csv.gz"
+RESULTS = Path(__file__).parents[1] / "results" / "defaults" / "study.csv.gz"
 Key = tuple[str, int, float, str]
 
 

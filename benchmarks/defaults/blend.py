@@ -1,6 +1,6 @@
 """How should several cross-fitted settings be blended? Compares blending rules on kept scores.
 
-    python benchmarks/defaults_blend.py FOLDER --data FOLDER --members C X B
+    python benchmarks/defaults/blend.py FOLDER --data FOLDER --members C X B
 
 Weights are chosen on held-out scores of training rows alone, and judged on the validation part.
 """
@@ -10,9 +10,9 @@ import os
 from pathlib import Path
 
 import numpy as np
-from defaults_crossfit import Measure
-from defaults_report import load
-from quality_sets import SETS, load_fold
+from crossfit import Measure
+from report import load
+from sets import SETS, load_fold
 
 
 def within_query(scores: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

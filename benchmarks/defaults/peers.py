@@ -10,7 +10,7 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
-from quality_sets import Queries
+from sets import Queries
 
 RATE, MOST_TREES, PATIENCE = 0.05, 500, 50
 Predict = Callable[[np.ndarray], np.ndarray]

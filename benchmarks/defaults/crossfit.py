@@ -11,14 +11,14 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
-from quality_sets import Queries
+from sets import Queries
 
 from gbrank import get_objective
-from gbrank._datasets import check_rows
-from gbrank._start import fit_linear, linear_scores
-from gbrank.layout import QueryLayout
-from gbrank.metrics.judgments import Judgments
-from gbrank.metrics.registry import get_metric
+from gbrank.core import QueryLayout, RankingData
+from gbrank.metrics import get_metric
+from gbrank.metrics._base import measure_all
+from gbrank.metrics._judgments import Judgments
+from gbrank.start import Start
 
 WATCHED = ("ndcg@5", "ndcg@10", "ndcg")
 
@@ -56,7 +56,7 @@ class Measure:
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
         """Return (metrics, queries); nan for a query without a relevant document."""
-        return np.array([bound.measure(scores, 1) for bound in self._bound])
+        return np.array(measure_all(self._bound, scores, 1))
 
 
 @dataclass
@@ -124,11 +124,12 @@ def grow(train: Queries, judged: Queries, setting: Setting, seed: int) -> Growth
         X_in, y_in, group_in = train.X[inside], train.y[inside], np.bincount(query[inside])
         group_in = group_in[group_in > 0]
         if setting.start == "linear":
-            rows = check_rows(X_in, y_in, group=group_in)
-            linear, start[0] = fit_linear("linear", rows, loss, seed)
+            rows = RankingData.checked(X_in, y_in, group=group_in)
+            linear = Start.fit("linear", rows, loss, seed=seed)
+            start[0] = linear.scores(X_in, rows.layout)
             for place, part in ((1, train.X[outside]), (2, judged.X)):
                 layout = QueryLayout.from_group([len(part)], len(part))
-                start[place] = linear_scores(linear, part, layout)
+                start[place] = linear.scores(part, layout)
         own = {**params, "seed": 100 * seed + number}
         if setting.in_documents:
             _, hess = loss.plain_gradient().grad_hess(y_in, start[0], group_in)

@@ -1,28 +1,29 @@
 """Whole designs compared: members, folds and blending rule together, on the judging queries.
 
-    python benchmarks/defaults_designs.py FOLDER --data FOLDER
+    python benchmarks/defaults/designs.py FOLDER --data FOLDER
 
-reads what ``defaults_study.py`` kept and writes results/defaults_designs.csv, one line per design,
+reads what ``study.py`` kept and writes results/defaults/designs.csv.gz, one line per design,
 blending rule, set, fold and noise. Only (set, fold, noise) that all members of a design have.
 """
 
 import argparse
 import csv
+import gzip
 import os
 from pathlib import Path
 
 import numpy as np
-from defaults_blend import (
+from blend import (
     by_evidence,
     by_evidence_mild,
     equal,
     greedy_from_equal,
     one_scale,
 )
-from defaults_crossfit import Measure
-from quality_sets import SETS, load_fold
+from crossfit import Measure
+from sets import SETS, load_fold
 
-RESULTS = Path(__file__).parent / "results" / "defaults_designs.csv"
+RESULTS = Path(__file__).parents[1] / "results" / "defaults" / "designs.csv.gz"
 DESIGNS = {
     "A": ["A"],
     "B": ["B"],
@@ -81,9 +82,9 @@ def main() -> None:
     trainings = Trainings(options.folder)
     done = set()
     if RESULTS.exists():
-        with RESULTS.open(newline="") as file:
+        with gzip.open(RESULTS, "rt", newline="") as file:
             done = {tuple(row[:5]) for row in csv.reader(file)}
-    with RESULTS.open("a", newline="") as file:
+    with gzip.open(RESULTS, "at", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         if not done:
             writer.writerow(["design", "blend", "set", "fold", "noise", "ndcg@5", "ndcg@10"])

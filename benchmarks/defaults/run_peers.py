@@ -1,10 +1,10 @@
 """Train the peers and the linear floors on every fold, clean and noisy; keep what every query got.
 
-    python benchmarks/quality_run.py --data FOLDER
+    python benchmarks/defaults/run_peers.py --data FOLDER
 
 Each peer trains twice: stopped early on the validation queries, and again ("refit") on all queries
 but the test queries with the number of trees found so. Noise is in all labels but those of the test
-queries. Finished runs are kept in results/quality_v2 at once: the same command goes on where it
+queries. Finished runs are kept in results/defaults/peers at once: the same command goes on where it
 stopped.
 """
 
@@ -14,14 +14,14 @@ import time
 from pathlib import Path
 
 import numpy as np
-from quality_peers import MOST_TREES, PEERS
-from quality_sets import FOLDS, SETS, Fold, load_fold
-from quality_table import METRICS, Run, Table
+from peers import MOST_TREES, PEERS
+from sets import FOLDS, SETS, Fold, load_fold
+from table import METRICS, Run, Table
 
 from gbrank.linear import LinearRanker
 from gbrank.metrics import evaluate
 
-RESULTS = Path(__file__).parent / "results" / "quality_v2"
+RESULTS = Path(__file__).parents[1] / "results" / "defaults" / "peers"
 Result = tuple[str, np.ndarray, int, float]  # model, test scores, trees, CPU seconds
 FLOORS = {"linear": False, "linear, relative to the query": True}
 

@@ -1,10 +1,10 @@
 """Which settings, folds and stopping rules should be the Ranker's defaults? The trainings.
 
-    python benchmarks/defaults_study.py --data FOLDER --out FOLDER --candidates C X --folds 1 3
+    python benchmarks/defaults/study.py --data FOLDER --out FOLDER --candidates C X --folds 1 3
 
 Nothing here sees a test query: of outer fold f, the three training parts are cross-fitted, and the
 validation part, with clean labels, judges. Every finished training is kept at once, so that the
-same command goes on where it stopped. ``defaults_report.py`` reads the files.
+same command goes on where it stopped. ``report.py`` reads the files.
 """
 
 import argparse
@@ -12,8 +12,8 @@ import os
 from pathlib import Path
 
 import numpy as np
-from defaults_crossfit import Growth, Measure, Setting, grow
-from quality_sets import SETS, load_fold
+from crossfit import Growth, Measure, Setting, grow
+from sets import SETS, load_fold
 
 #: A: the defaults so far; B: LightGBM's own trees from zero; C, X: penalties in documents.
 CANDIDATES = {
