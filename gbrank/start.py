@@ -280,7 +280,7 @@ def _best_scale(objective: Objective, data: RankingData, scores: FloatArray) -> 
     weight = None if data.sample_weight is None else layout.sort(data.sample_weight)
     if weight is not None and weight.any():
         weight = weight / weight.max()  # gradients are in single precision
-    # the iteration stays 0, so that the same random numbers are drawn for all scores
+    # its iteration stays 0, so that the same random numbers are drawn at all factors
     training = objective.plain_gradient().bind(labels, layout.sizes, weight)
 
     def slope(factor: float) -> float:
