@@ -104,13 +104,14 @@ class Ranker(BaseEstimator):
         evaluation set. ``None`` makes that an error instead.
     early_stopping_window : int, default=1
         Number of trees over which early stopping averages the metric before it compares, so that
-        the luck of a small validation set decides less.
+        chance decides less where the validation set is small.
     start : {"auto", "zero", "linear", "query_linear"}, estimator or callable, default="auto"
         Where boosting starts. "linear": from a :class:`gbrank.linear.LinearRanker`, which becomes
         part of the trees. "query_linear": from one on features relative to their query, stronger
         where absolute values mean little; :meth:`predict` then needs ``qid``. "auto": "linear", if
-        there are labels and up to 1,000 features in memory, else "zero". A fitted estimator, or a
-        function of ``X``: from what it predicts.
+        there are labels and up to 1,000 features in memory, else "zero". An estimator: from what
+        a copy of it predicts, which is fitted to the training rows first if it is not fitted. A
+        function of ``X``: from what it returns.
     n_models : int, default=1
         Number of boosters, of different seeds, whose mean is the model.
     query_subsample : float, default=1.0
@@ -141,6 +142,12 @@ class Ranker(BaseEstimator):
         Number of trees that :meth:`predict` uses, not counting those of a linear start.
     n_start_trees_ : int
         Number of trees that a linear start is made of; they come first in ``booster_``.
+    n_boosters_ : int
+        Number of boosters whose mean the model is.
+    start_kind_ : {"zero", "linear", "query_linear", "model"}
+        Where boosting started.
+    start_model_ : estimator or callable
+        The copy of ``start`` that boosting started from; ``None`` where that was none.
     linear_coef_ : array of shape (n_features,) or None
         How the score of a linear start rises with each feature: from its lowest to its highest
         values, or per standard deviation within the query.
@@ -305,7 +312,8 @@ class Ranker(BaseEstimator):
             A query counts with its mean row weight.
         init_model : Booster, Ranker or path
             Model whose training is continued; the trees that it predicts with are part of the
-            result.
+            result. Columns must be those it was trained on, in the same order; categories may
+            come in another one. A start that is not made of trees is an error.
         callbacks : list of callables
             LightGBM callbacks.
         """
@@ -523,10 +531,11 @@ class Ranker(BaseEstimator):
             )
         ranker = cls(**{name: parameters[name] for name in parameters if name not in unknown})
         ranker.booster_, ranker.objective_ = booster, metadata["objective"]
-        ranker.n_boosters_, ranker.start_model_ = 1, None  # where the file does not say
         for name, value in fitted.items():
             if _is_saved(name):
                 setattr(ranker, name, value)
+        for name, value in {"n_boosters_": 1, "start_model_": None}.items():
+            vars(ranker).setdefault(name, value)  # what files of old do not say
         return ranker
 
     def __sklearn_tags__(self) -> Any:

@@ -49,14 +49,15 @@ class Start:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from gbrank import get_objective
+    >>> from gbrank.core import RankingData
     >>> from gbrank.data import make_ranking
     >>> from gbrank.start import Start
-    >>> data = make_ranking(n_queries=40, random_state=0)
+    >>> made = make_ranking(n_queries=40, random_state=0)
+    >>> data = RankingData.checked(made.X, made.y, made.qid)
     >>> start = Start.fit("linear", data, get_objective("xendcg"))
-    >>> start.kind, len(start.trees())
-    ('linear', 20)
+    >>> start.kind, start.effects().shape
+    ('linear', (20,))
     >>> bool((start.scores(data.X, data.layout) == start.added_to(data).init_score).all())
     True
     """

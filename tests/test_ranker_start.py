@@ -89,7 +89,7 @@ def test_other_tools_read_the_start(data, tmp_path):
     )
 
 
-def test_a_query_relative_start_is_merge_models_again(data, tmp_path):
+def test_a_query_relative_start_is_added_by_predict(data, tmp_path):
     ranker = Ranker.lightgbm_defaults("xendcg", start="query_linear", **SMALL).fit(
         data.X, data.y, qid=data.qid
     )
@@ -252,7 +252,7 @@ def test_several_models_are_their_mean_in_one_file(data, tmp_path):
         ({"start": "lineer"}, {}, ValueError, r"start must be one of \('auto', .* got 'lineer'"),
         ({"start": 3}, {}, TypeError, "an estimator or a callable, got int"),
         ({"n_models": 0}, {}, ValueError, "n_models must be an integer >= 1"),
-        ({"early_stopping_window": 0}, {}, ValueError, "early_stopping_window must be a whole"),
+        ({"early_stopping_window": 0}, {}, ValueError, "early_stopping_window must be an integer"),
         ({"start": lambda X: X[:3, 0]}, {}, ValueError, "scores must have one entry per row"),
     ],
 )

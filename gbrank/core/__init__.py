@@ -38,6 +38,7 @@ from gbrank.core.queries import QueryLayout
 from gbrank.core.rng import draw_categories, random_key, random_uniform
 from gbrank.core.sorting import sort_by_score
 from gbrank.core.threads import cut_queries, resolve_n_jobs, run_blocks, share_pieces
+from gbrank.core.training_data import TrainingData
 from gbrank.core.typing import BoolArray, Float32Array, FloatArray, IntArray
 from gbrank.core.validation import (
     as_numbers,
@@ -71,6 +72,7 @@ __all__ = [
     "PowerDiscount",
     "QueryLayout",
     "RankingData",
+    "TrainingData",
     "as_ids",
     "as_lightgbm_input",
     "as_numbers",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from dask import delayed
 
-from gbrank.core import Float32Array, FloatArray, IntArray, QueryLayout
+from gbrank.core import FloatArray, IntArray, QueryLayout
 from gbrank.dask._cluster import FitClient
 from gbrank.objectives import Objective, observed_totals
 from gbrank.preferences import BoundObservations, Observations
@@ -94,6 +94,12 @@ def bind_part(number: int, qid: Any, observations: Observations, keys: Any) -> B
         raise type(error)(f"preferences of partition {number}: {error}") from None
 
 
+def _scaled_block(first, last, bounds, scores, step, scale, iteration, scratch, grad, hess):
+    step(first, last, bounds, scores, iteration, scratch, grad, hess)
+    grad[bounds[first] : bounds[last]] *= scale
+    hess[bounds[first] : bounds[last]] *= scale
+
+
 class PartitionedObservations(Objective):
     """An objective that learns from observations, on whatever partitions a worker has.
 
@@ -111,6 +117,7 @@ class PartitionedObservations(Objective):
     """
 
     has_loss = False
+    kernel = staticmethod(_scaled_block)
 
     def __init__(
         self, objective: Objective, bound: list[BoundObservations], *, n_jobs: int | None = None
@@ -142,24 +149,7 @@ class PartitionedObservations(Objective):
             scale = _mean_total([mine]) / _mean_total(self.bound)
         inner = type(self.objective)(**self.objective.get_params(deep=False))
         inner.set_params(observations=mine)
-        return inner, np.float32(scale), inner.prepare(np.zeros(layout.n_rows), layout)
-
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        inner, scale, of_inner = prepared
-        inner.step(first, last, bounds, scores, of_inner, iteration, scratch, grad, hess)
-        grad[bounds[first] : bounds[last]] *= scale
-        hess[bounds[first] : bounds[last]] *= scale
+        return inner.make_step(np.zeros(layout.n_rows), layout), np.float32(scale)
 
     def query_cost(self, sizes: IntArray) -> IntArray:
         return self.objective.query_cost(sizes)

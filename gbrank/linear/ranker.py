@@ -214,7 +214,7 @@ class LinearRanker(BaseEstimator):
         )
 
     def _draw_rows(self, gains: FloatArray, data: RankingData) -> tuple[IntArray, IntArray]:
-        """Return rows, query by query, of queries that tell something; and the query sizes.
+        """Return rows, query by query, of queries to learn from; and the query sizes.
 
         Those are queries in which gains differ and whose weights are not all 0.
         """

@@ -5,12 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from gbrank.core import FloatArray, QueryLayout, check_labels, check_scores, check_weights
+from gbrank.core import (
+    FloatArray,
+    QueryLayout,
+    TrainingData,
+    check_labels,
+    check_scores,
+    check_weights,
+)
 from gbrank.metrics.base import BoundMetric, Metric, weighted_mean
 from gbrank.metrics.judgments import Judgments
 from gbrank.metrics.registry import get_metric
-
-_NUM_THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
 
 
 class Feval:
@@ -45,10 +50,10 @@ class Feval:
     ) -> tuple[str, float, bool]:
         """Return (name, value, is higher better) for (preds, dataset) or (labels, scores, ...)."""
         n_jobs = None
-        if hasattr(b, "get_label"):  # a Dataset: the form of lgb.train
-            labels, scores = b.get_label(), a
-            weight, group = b.get_weight(), b.get_group()
-            n_jobs = _threads_of(b)
+        if TrainingData.is_dataset(b):  # the form of lgb.train
+            data = TrainingData(b)
+            labels, scores, weight, group = data.labels, a, data.weight, data.group
+            n_jobs = data.n_threads
         else:
             labels, scores = a, b
         if group is None:
@@ -148,13 +153,3 @@ def _same(kept: Any, given: Any) -> bool:
     if kept is given:
         return True
     return kept is not None and given is not None and np.array_equal(kept, given)
-
-
-def _threads_of(dataset: Any) -> int | None:
-    """Return the number of threads that the Dataset asks LightGBM for, if it does."""
-    params = getattr(dataset, "params", None) or {}
-    for name in _NUM_THREADS:
-        if name in params:
-            threads = int(params[name])
-            return threads if threads > 0 else None
-    return None

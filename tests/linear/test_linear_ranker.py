@@ -13,7 +13,8 @@ import scipy.sparse
 from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_info
 
-from gbrank.data import RankingData, make_ranking
+from gbrank.core import RankingData
+from gbrank.data import make_ranking
 from gbrank.linear import LinearRanker, ridge
 from gbrank.linear.columns import write_columns
 from gbrank.linear.ridge import N_FOLDS
@@ -333,7 +334,8 @@ def test_fits_on_two_threads_leave_blas_as_it_was(monkeypatch):
 def test_a_child_forked_while_another_thread_fits_can_fit():
     code = """
 import os, signal
-from gbrank.data import RankingData, make_ranking
+from gbrank.core import RankingData
+from gbrank.data import make_ranking
 from gbrank.linear import LinearRanker, ridge
 data = make_ranking(n_queries=10, random_state=0)
 with ridge._BLAS:  # as a thread in the middle of a fit does

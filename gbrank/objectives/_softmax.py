@@ -121,11 +121,3 @@ def _dominated_step(scores, top, eps, target, target_sum, order, rho, w, grad, h
             if i != at:
                 next_sum += w[i]
         sum_others = next_sum
-
-
-@kernel()
-def zero_step(grad, hess):
-    """Leave a query out: zero gradient and hessian."""
-    for i in range(len(grad)):
-        grad[i] = np.float32(0.0)
-        hess[i] = np.float32(0.0)

@@ -1,30 +1,32 @@
 """What objectives share that change another objective: they are what that one is."""
 
-from typing import Any
+from typing import ClassVar
 
 from gbrank.core import FloatArray, IntArray, QueryLayout
+from gbrank.objectives._registry import get_objective
 from gbrank.objectives.base import Objective
 
 
 class WrappedObjective(Objective):
-    """An objective with a parameter ``objective``, whose properties it has."""
+    """An objective with another one, or the name of one, as a parameter, whose properties it has.
 
-    objective: Any
+    Its ``prepare`` hands the step of the other (:meth:`Objective.make_step`) to its kernel.
+    """
+
+    #: Name of that parameter.
+    wraps: ClassVar[str] = "objective"
 
     @property
     def inner(self) -> Objective:
         """The wrapped objective, also where it was given by name."""
-        if isinstance(self.objective, Objective):
-            return self.objective
-        from gbrank.objectives import get_objective
-
-        return get_objective(self.objective)
+        return get_objective(getattr(self, self.wraps))
 
     def check_params(self) -> None:
-        if not isinstance(self.objective, str | Objective):
+        given = getattr(self, self.wraps)
+        if not isinstance(given, str | Objective):
             raise TypeError(
-                "objective must be a name or an instance of gbrank.Objective, got "
-                f"{type(self.objective).__name__}"
+                f"{self.wraps} must be a name or an instance of gbrank.Objective, got "
+                f"{type(given).__name__}"
             )
         self.inner.check_params()
 
@@ -56,4 +58,4 @@ class WrappedObjective(Objective):
 
     def plain_gradient(self) -> "WrappedObjective":
         params = self.get_params(deep=False)
-        return type(self)(**{**params, "objective": self.inner.plain_gradient()})
+        return type(self)(**{**params, self.wraps: self.inner.plain_gradient()})

@@ -98,7 +98,7 @@ def orders_of_labels(labels: FloatArray, layout: QueryLayout) -> BoundObservatio
 
     >>> import numpy as np
     >>> from gbrank.core.queries import QueryLayout
-    >>> from gbrank.objectives.observed import orders_of_labels
+    >>> from gbrank.objectives._observed import orders_of_labels
     >>> orders_of_labels(np.array([2.0, 0.0, 1.0, 1.0, 1.0]), QueryLayout.from_group([3, 2]))
     BoundObservations(n=2, edges=3, queries=2 of 2)
     """

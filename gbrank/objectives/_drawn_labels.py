@@ -1,4 +1,4 @@
-"""Aggregates of observations that are drawn again again and again: the labels of a U-statistic."""
+"""Aggregates of observations that are drawn again for each tree: the labels of a U-statistic."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ def _count_from_lowest(first, last, bounds, labels):
 
 
 class DrawnLabels:
-    """Aggregates of drawn observations, over and over: what one training keeps for it.
+    """Aggregates of drawn observations, tree after tree: what one training keeps for it.
 
     Parameters
     ----------

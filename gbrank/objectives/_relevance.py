@@ -21,8 +21,8 @@ from gbrank.core import (
     compute_gains,
     ideal_dcg,
 )
+from gbrank.objectives._topk import keep_top
 from gbrank.objectives.base import Objective
-from gbrank.objectives.topk import keep_top
 
 # u is at most 1 / D(1), and must stay far inside the range of float32
 _SMALLEST_FIRST_DISCOUNT = 1e-15
@@ -58,7 +58,7 @@ def compute_relevance(
     --------
     >>> import numpy as np
     >>> from gbrank.core.queries import QueryLayout
-    >>> from gbrank.objectives.relevance import compute_relevance
+    >>> from gbrank.objectives._relevance import compute_relevance
     >>> layout = QueryLayout.from_group([3, 2])
     >>> compute_relevance(np.array([0.0, 2.0, 1.0, 4.0, 4.0]), layout, norm_at=1)
     (array([0.        , 1.        , 0.33333333, 0.        , 0.        ]), array([ True, False]))

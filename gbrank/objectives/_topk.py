@@ -22,7 +22,7 @@ def keep_top(values: FloatArray, bounds: IntArray, k: int | None) -> FloatArray:
     ``k=None`` keeps all.
 
     >>> import numpy as np
-    >>> from gbrank.objectives.topk import keep_top
+    >>> from gbrank.objectives._topk import keep_top
     >>> keep_top(np.array([1.0, 3.0, 2.0, 2.0, 1.0, 4.0]), np.array([0, 4, 6]), k=2)
     array([0., 3., 2., 2., 1., 4.])
     """

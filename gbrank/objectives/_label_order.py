@@ -24,7 +24,7 @@ def order_by_label(
     --------
     >>> import numpy as np
     >>> from gbrank.core.queries import QueryLayout
-    >>> from gbrank.objectives.labels import order_by_label
+    >>> from gbrank.objectives._label_order import order_by_label
     >>> order_by_label(np.array([0.0, 2.0, 2.0, 1.0]), QueryLayout.from_group([3, 1]))
     (array([1, 2, 0, 0], dtype=int32), array([2, 2, 3, 1], dtype=int32), array([ True, False]))
     """

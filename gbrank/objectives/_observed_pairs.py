@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gbrank.core import FloatArray, IntArray, exp, kernel, stable_argsort
-from gbrank.objectives.softmax import zero_step
+from gbrank.objectives._kernels import zero_step
 from gbrank.preferences import BoundObservations
 
 #: Beyond this distance of scores the chance of an upset is 0 in float64.
@@ -36,7 +36,7 @@ def merge_pairs(bound: BoundObservations) -> Pairs:
     Examples
     --------
     >>> from gbrank.core.queries import QueryLayout
-    >>> from gbrank.objectives.observed_pairs import merge_pairs
+    >>> from gbrank.objectives._observed_pairs import merge_pairs
     >>> from gbrank.preferences import Comparisons
     >>> comparisons = Comparisons(None, winner=[0, 1, 0, 2], loser=[1, 0, 1, 1])
     >>> merge_pairs(comparisons.bind(QueryLayout.from_group([3])))[1:]
@@ -65,19 +65,9 @@ def merge_pairs(bound: BoundObservations) -> Pairs:
 
 @kernel()
 def observed_pairs_block(
-    first_query,
-    last_query,
-    bounds,
-    scores,
-    pair_bounds,
-    first,
-    second,
-    for_first,
-    for_second,
-    scratch,
-    grad,
-    hess,
-):
+    first_query, last_query, bounds, scores, pair_bounds, first, second, for_first, for_second,
+    iteration, scratch, grad, hess,
+):  # fmt: skip
     """Write gradient and hessian of a range of queries; needs two rows of ``scratch``."""
     forces, hessians = scratch[0], scratch[1]
     for q in range(first_query, last_query):

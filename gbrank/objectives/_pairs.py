@@ -15,7 +15,7 @@ too far apart for that, every document gets ``x`` again, relative to its own sco
 """
 
 from gbrank.core import exp, kernel
-from gbrank.objectives.base import PADDING
+from gbrank.objectives._kernels import PADDING
 
 # e^s about the middle of scores no farther apart than this has finite sums and products
 _WIDEST = 600.0
