@@ -43,10 +43,10 @@ RESULTS = {
     "MetricTable",
     "NoiseReport",
     "OrderSensitivity",
-    "PaddedLists",
+    "PaddedData",
     "PreferenceCheck",
-    "RankingData",
     "Summary",
+    "SyntheticData",
     "Training",
 }
 ABSTRACT = {"Method", "Metric", "Objective", "Observations"}

@@ -9,12 +9,13 @@ from typing import Any
 
 from common.objective_names import parse_objective
 
+from gbrank.core import check_integer
 from gbrank.metrics import get_metric
 
 FOLDER = Path(__file__).parent / "presets"
 SPLITS = ("random", "folds")
 NOISES = {
-    "none": "nothing is spoilt",
+    "none": "nothing is corrupted",
     "labels": "share of training labels replaced",
     "negatives": "documents added to each training list",
     "clicks": "click probability of grade 0",
@@ -211,8 +212,7 @@ def _check(preset: Preset) -> None:
         raise ValueError(
             f"{where}: test_of_paper must be one of {list(TESTS)}, got {preset.test_of_paper!r}"
         )
-    if not isinstance(preset.trials, int) or preset.trials < 1:
-        raise ValueError(f"trials must be a whole number >= 1, got {preset.trials!r}")
+    check_integer("trials", preset.trials, low=1)
     for metric in preset.metrics:
         get_metric(metric)
     for text in preset.objectives:

@@ -71,15 +71,15 @@ def make_ranker(arguments: argparse.Namespace) -> Any:
 
 def _set_lightgbm_parameters(ranker: Any, parameters: dict[str, Any]) -> None:
     """Give each parameter to the Ranker under the name that it has there."""
-    from gbrank.boosting import LIGHTGBM_NAMES
+    from gbrank.boosting import LIGHTGBM_NAMES, main_names
 
-    main_names = _main_names()
+    known = main_names()
     ours = {theirs: ours for ours, theirs in LIGHTGBM_NAMES.items()}
     others = {}
     for name, value in parameters.items():
-        main_name = main_names.get(name, name)
-        if main_names and name not in main_names:
-            raise UsageError(f"LightGBM has no parameter {name!r}{_similar(name, main_names)}")
+        main_name = known.get(name, name)
+        if known and name not in known:
+            raise UsageError(f"LightGBM has no parameter {name!r}{_similar(name, known)}")
         if main_name in _OPTION_OF:
             raise UsageError(f"--lgb {name}: use {_OPTION_OF[main_name]}")
         if main_name == "bagging_by_query" and value:
@@ -89,17 +89,6 @@ def _set_lightgbm_parameters(ranker: Any, parameters: dict[str, Any]) -> None:
         else:
             others[main_name] = value
     ranker.set_params(lgb_params=others or None)
-
-
-def _main_names() -> dict[str, str]:
-    """Return LightGBM's main name of every name of a parameter; nothing where it does not tell."""
-    import lightgbm as lgb
-
-    try:
-        table = lgb.basic._ConfigAliases._get_all_param_aliases()
-    except AttributeError:  # its table is private
-        return {}
-    return {name: main for main, names in table.items() for name in (main, *names)}
 
 
 def _similar(name: str, known: dict[str, str]) -> str:

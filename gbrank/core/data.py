@@ -27,6 +27,9 @@ from gbrank.core.validation import (
 class RankingData:
     """Rows of many queries: features, labels, queries; unpacks as ``X, y, qid``.
 
+    Nothing is checked or copied here; :meth:`checked` does both. A subclass may add fields: they
+    go with their rows, unless their metadata say ``by_row=False``.
+
     Parameters
     ----------
     X : array, sparse matrix or table of shape (n_rows, n_features)
@@ -34,7 +37,8 @@ class RankingData:
     y : array of shape (n_rows,)
         Relevance of each row; ``None`` where there are no labels.
     qid : array of shape (n_rows,)
-        Query of each row: numbers, strings, categories. Rows of a query may lie anywhere.
+        Query of each row: numbers, strings, categories. Rows of a query may lie anywhere. ``None``
+        where it is not known.
     sample_weight : array of shape (n_rows,), default=None
         Weight of each row.
     init_score : array of shape (n_rows,), default=None
@@ -73,16 +77,26 @@ class RankingData:
         sample_weight: ArrayLike | None = None,
         init_score: ArrayLike | None = None,
         position: ArrayLike | None = None,
+        *,
+        signed: bool = False,
     ) -> Self:
         """Return data whose parts are checked, each once: lengths, labels, weights, scores.
 
-        Queries are given by ``qid`` or by ``group``. Weights are one per row, or one per query: as
-        many as there are queries, in the order in which these first appear.
+        Parameters
+        ----------
+        X, y, qid, init_score, position : as of :class:`RankingData`.
+        group : array of shape (n_queries,), default=None
+            Number of rows of each query, instead of ``qid``.
+        sample_weight : array, default=None
+            One weight per row, or one per query: as many as there are queries, in the order in
+            which these first appear.
+        signed : bool, default=False
+            Whether labels may be below 0.
         """
         layout = QueryLayout.from_either(qid, group, count_rows_of(X))
         data = cls(
             X,
-            None if y is None else check_labels(one_column(y), layout),
+            None if y is None else check_labels(one_column(y), layout, signed=signed),
             qid if qid is not None else np.repeat(np.arange(layout.n_queries), layout.sizes),
             None if sample_weight is None else _row_weights(sample_weight, layout),
             None
@@ -96,6 +110,8 @@ class RankingData:
     @cached_property
     def layout(self) -> QueryLayout:
         """Which rows belong to which query."""
+        if self.qid is None:
+            raise ValueError("these data have no queries: qid is None")
         return QueryLayout.from_qid(self.qid, self.n_rows)
 
     @property
@@ -122,29 +138,43 @@ class RankingData:
         return iter((self.X, self.y, self.qid))
 
     def __repr__(self) -> str:
+        counts = {"n_rows": self.n_rows}
+        if self.qid is not None:
+            counts["n_queries"] = self.n_queries
         shape = getattr(self.X, "shape", None)
-        features = f", n_features={shape[1]}" if shape is not None and len(shape) == 2 else ""
-        return f"{type(self).__name__}(n_rows={self.n_rows}, n_queries={self.n_queries}{features})"
+        if shape is not None and len(shape) == 2:
+            counts["n_features"] = shape[1]
+        return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in counts.items())})"
 
     def take(self, queries: ArrayLike) -> Self:
         """Return the data of some queries, given by their numbers from 0, in that order.
 
         Numbers count the queries by first appearance; ids stay what they are. The rows of a query
-        are then together.
+        are then together: ``data.take(range(data.n_queries))`` sorts by query.
         """
         chosen = self._check_queries(queries)
         sizes = self.layout.sizes[chosen]
         bounds = np.append(0, np.cumsum(sizes))
         places = np.repeat(self.layout.bounds[chosen] - bounds[:-1], sizes) + np.arange(bounds[-1])
-        taken = self._at(places if self.layout.order is None else self.layout.order[places])
+        taken = self.take_rows(places if self.layout.order is None else self.layout.order[places])
         ids = self.layout.query_ids
         taken.__dict__["layout"] = QueryLayout(bounds, None, None if ids is None else ids[chosen])
         return taken
 
+    def take_rows(self, rows: ArrayLike) -> Self:
+        """Return these rows, in this order; queries may be cut, and rows come several times."""
+        chosen = _as_places("rows", rows)
+        parts = {
+            part.name: take_rows(value, chosen)
+            for part in fields(self)
+            if part.metadata.get("by_row", True) and (value := getattr(self, part.name)) is not None
+        }
+        return replace(self, **parts)
+
     def split(
         self, fraction: float = 0.5, random_state: int | np.random.Generator | None = None
     ) -> tuple[Self, Self]:
-        """Cut into two parts of whole queries, the first with this fraction of the queries.
+        """Return two parts of whole queries, the first with this fraction of them.
 
         Queries keep their order, or are drawn if there is a ``random_state``.
         """
@@ -155,8 +185,14 @@ class RankingData:
         first = round(fraction * self.n_queries)
         return self.take(order[:first]), self.take(order[first:])
 
+    def with_init_score(self, init_score: FloatArray) -> Self:
+        """Return the same rows with other scores to start from."""
+        changed = replace(self, init_score=init_score)
+        changed.__dict__["layout"] = self.layout
+        return changed
+
     def _check_queries(self, queries: ArrayLike) -> IntArray:
-        chosen = np.asarray(queries, dtype=np.int64).reshape(-1)
+        chosen = _as_places("queries", queries)
         wrong = (chosen < 0) | (chosen >= self.n_queries)
         if wrong.any():
             raise ValueError(
@@ -167,14 +203,15 @@ class RankingData:
             raise ValueError("queries must be named once each: two copies would share one qid")
         return chosen
 
-    def _at(self, rows: IntArray) -> Self:
-        """Return these rows, in this order."""
-        parts = {
-            part.name: take_rows(value, rows)
-            for part in fields(self)
-            if part.metadata.get("by_row", True) and (value := getattr(self, part.name)) is not None
-        }
-        return replace(self, **parts)
+
+def _as_places(name: str, places: ArrayLike) -> IntArray:
+    """Return integers; a mask or fractions would name other rows than are meant."""
+    values = np.asarray(places)
+    if values.ndim != 1 or (values.dtype.kind not in "iu" and values.size):
+        raise ValueError(
+            f"{name} must be one row of integers, got shape {values.shape} of {values.dtype}"
+        )
+    return values.astype(np.int64)
 
 
 def _row_weights(weight: ArrayLike, layout: QueryLayout) -> FloatArray:

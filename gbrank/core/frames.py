@@ -9,12 +9,12 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-import lightgbm as lgb
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from gbrank.core.ids import is_pandas_column
 from gbrank.core.typing import FloatArray, IntArray
 
 
@@ -25,8 +25,9 @@ def is_table(X: Any) -> bool:
 
 def is_sequence(X: Any) -> bool:
     """Return whether X is a ``lightgbm.Sequence``, or a list of some."""
+    lightgbm = sys.modules.get("lightgbm")  # whoever has a Sequence has imported it
     parts = X if isinstance(X, list) and X else [X]
-    return all(isinstance(part, lgb.Sequence) for part in parts)
+    return lightgbm is not None and all(isinstance(part, lightgbm.Sequence) for part in parts)
 
 
 def batches(X: Any) -> Iterator[FloatArray]:
@@ -64,13 +65,13 @@ def _column(X: Any, name: Any) -> Any:
 
 
 def take_rows(X: Any, rows: IntArray) -> Any:
-    """Return these rows, in this order, as the same kind of table or matrix."""
+    """Return these rows, in this order, as the same kind of table, matrix or column."""
     if is_sequence(X):
         raise ValueError(
             "rows of a lightgbm.Sequence are read in their order only: give it with the rows of "
             "each query next to each other, and with an evaluation set of its own"
         )
-    if _is_arrow(X):
+    if _is_arrow(X) or is_pandas_column(X):
         return X.take(rows)
     return _safe_indexing(X.tocsr() if issparse(X) else X, rows)
 

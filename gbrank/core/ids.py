@@ -14,7 +14,7 @@ from gbrank.core.validation import check_present, one_dimensional
 
 def as_ids(qid: Any) -> Any:
     """Return query ids as a one-dimensional array, or as the pandas object they came in."""
-    if _is_pandas(qid):
+    if is_pandas_column(qid):
         return qid
     if isinstance(qid, list | tuple):
         kinds = set(map(type, qid))
@@ -28,7 +28,8 @@ def as_ids(qid: Any) -> Any:
     return one_dimensional(qid, "qid")
 
 
-def _is_pandas(values: Any) -> bool:
+def is_pandas_column(values: Any) -> bool:
+    """Return whether values are a Series, an Index or an array of pandas: entries by row."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(
         values,
@@ -41,7 +42,7 @@ def number_runs(values: Any) -> tuple[IntArray, IntArray, NDArray[Any]]:
 
     Returns the first row of each run, the number of its id, and the ids by number.
     """
-    if _is_pandas(values):
+    if is_pandas_column(values):
         codes, ids = _number_pandas(values)
         starts = _run_starts(codes)
         return starts, codes[starts], ids
@@ -88,7 +89,7 @@ def _number_hashables(entries: list[Any]) -> tuple[IntArray, IntArray]:
     except TypeError:
         _refuse_unhashable(entries)
         raise
-    missing = np.array([not _equals_itself(entry) for entry in numbers], dtype=np.bool_)
+    missing = np.array([is_missing(entry) for entry in numbers], dtype=np.bool_)
     if missing.any():
         check_present(missing[codes], "qid")
     first = np.empty(len(numbers), dtype=np.int64)
@@ -96,12 +97,12 @@ def _number_hashables(entries: list[Any]) -> tuple[IntArray, IntArray]:
     return codes, first
 
 
-def _equals_itself(entry: Any) -> bool:
-    """Return False for None, NaN, NaT and pandas' NA: the ids that are missing."""
+def is_missing(entry: Any) -> bool:
+    """Return True for None, NaN, NaT and pandas' NA."""
     try:
-        return entry is not None and bool(entry == entry)
+        return entry is None or not bool(entry == entry)
     except TypeError:  # NA is neither equal nor unequal
-        return False
+        return True
 
 
 def _as_bits(values: NDArray[Any]) -> NDArray[np.uint64]:

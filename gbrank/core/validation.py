@@ -1,7 +1,8 @@
 """Every check of an argument: errors that name it, what it takes and what came."""
 
+import difflib
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,17 @@ from gbrank.core.typing import FloatArray
 
 if TYPE_CHECKING:  # a layout is made from checked arguments
     from gbrank.core.queries import QueryLayout
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a hint for an error message: the most similar known name, or nothing.
+
+    >>> from gbrank.core import did_you_mean
+    >>> did_you_mean("ndgc", ["err", "ndcg"])
+    "; did you mean 'ndcg'?"
+    """
+    similar = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {similar[0]!r}?" if similar else ""
 
 
 def check_choice(name: str, value: Any, choices: Sequence[Any], *, also: str = "") -> None:
@@ -56,11 +68,14 @@ def _as_float(value: Any) -> float:
         return float("inf")
 
 
-def check_integer(name: str, value: Any, *, low: int, also: str = "") -> None:
-    """Refuse a value that is not an integer of at least ``low`` that 64 bits can hold."""
+def check_integer(
+    name: str, value: Any, *, low: int, high: int = 2**63 - 1, also: str = ""
+) -> None:
+    """Refuse a value that is not an integer from ``low`` to ``high``, which 64 bits can hold."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole or not low <= int(value) < 2**63:
-        below = " and < 2^63" if whole and int(value) >= 2**63 else ""
+    if not whole or not low <= int(value) <= high:
+        limit = "< 2^63" if high == 2**63 - 1 else f"<= {high}"
+        below = f" and {limit}" if whole and int(value) > high else ""
         raise ValueError(
             f"{name} must be an integer >= {low}{below}{f' or {also}' if also else ''}, "
             f"got {value!r}"
@@ -275,7 +290,7 @@ def _place(name: str, at: int) -> str:
 def one_column(y: Any, name: str = "labels") -> NDArray[Any]:
     """Return values by row as one-dimensional; a single column is taken as such."""
     try:
-        values = np.asarray(y)
+        values = y if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
     except ValueError:  # NumPy's words for nested lists of different lengths
         raise ValueError(f"{name} must be one-dimensional, got a nested list") from None
     return values.ravel() if values.ndim == 2 and values.shape[1] == 1 else values

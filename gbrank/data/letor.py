@@ -3,7 +3,7 @@
 import os
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_matrix, issparse
 
-from gbrank.core import FloatArray, IntArray, QueryLayout, resolve_n_jobs
+from gbrank.core import RankingData, check_integer, resolve_n_jobs
 from gbrank.data._cache import Arrays, ParsedFiles
 from gbrank.data._files import files_of
 from gbrank.data._reader import ReadOptions, read_files
@@ -23,53 +23,19 @@ CACHE_FOLDER = ".gbrank_cache"
 _DOCID = re.compile(r"docid\s*=\s*(\S+)")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class LetorData:
-    """Documents of many queries, as a file has them; unpacks as ``X, y, qid``.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class LetorData(RankingData):
+    """Rows as a LETOR file has them, with the comments of its lines.
 
     Attributes
     ----------
-    X : array (n_documents, n_features) of float32 or float64, or a ``csr_matrix``.
-    y : float64 array, the label of each document.
-    qid : int64 array, the query of each document.
+    X : array of shape (n_rows, n_features) of float32 or float64, or a ``csr_matrix``.
+    y : float64 array, the label of each row.
+    qid : int64 array, the query of each row.
     comments : array of str, what follows ``#`` in each line; ``None`` unless asked for.
     """
 
-    X: Any
-    y: FloatArray
-    qid: IntArray
     comments: NDArray[np.object_] | None = None
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter((self.X, self.y, self.qid))
-
-    def __repr__(self) -> str:
-        kind = "sparse" if issparse(self.X) else "dense"
-        return (
-            f"LetorData(n_documents={self.n_documents}, n_queries={self.n_queries}, "
-            f"n_features={self.X.shape[1]}, {kind})"
-        )
-
-    @property
-    def n_documents(self) -> int:
-        """Number of documents of all queries together."""
-        return len(self.y)
-
-    @property
-    def n_queries(self) -> int:
-        """Number of distinct query ids."""
-        return QueryLayout.from_qid(self.qid).n_queries
-
-    @property
-    def group(self) -> IntArray:
-        """Number of documents of each query, for LightGBM: the rows of each must be together."""
-        layout = QueryLayout.from_qid(self.qid)
-        if layout.order is not None:
-            raise ValueError(
-                "the rows of a query are not together, so that sizes do not say which they are: "
-                "use qid"
-            )
-        return layout.sizes
 
     @property
     def docid(self) -> NDArray[np.object_] | None:
@@ -138,7 +104,7 @@ def load_letor(
     ... ''')
     >>> data = load_letor(path, comments=True)
     >>> data
-    LetorData(n_documents=2, n_queries=1, n_features=3, dense)
+    LetorData(n_rows=2, n_queries=1, n_features=3)
     >>> X, y, qid = data
     >>> X
     array([[0.5 , 0.  , 0.01],
@@ -186,9 +152,8 @@ def check_options(
             f"missing must be 0 if sparse=True, as that is what a sparse matrix means, "
             f"got {missing!r}"
         )
-    is_count = isinstance(n_features, int | np.integer) and not isinstance(n_features, bool)
-    if n_features is not None and not (is_count and 1 <= n_features < 2**31):
-        raise ValueError(f"n_features must be an integer >= 1, got {n_features!r}")
+    if n_features is not None:
+        check_integer("n_features", n_features, low=1, high=2**31 - 1)
     return ReadOptions(
         single=np.dtype(dtype) == np.float32,
         sparse=bool(sparse),
@@ -205,7 +170,8 @@ def _read(paths: list[Path], options: ReadOptions, n_threads: int, progress: boo
             X, y, qid, texts = read_files(paths, options, n_threads, bar)
     else:
         X, y, qid, texts = read_files(paths, options, n_threads)
-    return LetorData(X, y, qid, np.array(texts, dtype=object) if options.comments else None)
+    comments = np.array(texts, dtype=object) if options.comments else None
+    return LetorData(X, y, qid, comments=comments)
 
 
 def _progress_bar(paths: list[Path]) -> Any:
@@ -243,4 +209,4 @@ def _from_arrays(arrays: Arrays) -> LetorData:
     if "comments" in arrays:
         text = arrays["comments"].tobytes().decode("utf-8", errors="surrogateescape")
         comments = np.array(text.split("\n"), dtype=object)
-    return LetorData(X, arrays["y"], arrays["qid"], comments)
+    return LetorData(X, arrays["y"], arrays["qid"], comments=comments)

@@ -24,15 +24,22 @@ plus something common to its query whose effect is linear: a function of ``X`` a
 utility up to a constant per query.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from gbrank.core import FloatArray, IntArray, check_probabilities, check_random_state
+from gbrank.core import (
+    FloatArray,
+    IntArray,
+    RankingData,
+    check_integer,
+    check_number,
+    check_probabilities,
+    check_random_state,
+)
 
 #: Rows per query: one number, a range (both ends included), "lognormal", or a function of the
 #: generator and the number of queries.
@@ -42,22 +49,23 @@ ListLength = int | tuple[int, int] | str | Callable[[np.random.Generator, int], 
 INFORMATIVE_KINDS = ("shifted", "skewed", "middle", "gated", "squashed")
 UNINFORMATIVE_KINDS = ("noise", "query", "shifted_noise")
 
+_FOR_ALL_ROWS = {"by_row": False}
+
 #: "gated" works the other way round in the quarter of documents where its gate is below this.
 _LOWER_QUARTILE = float(ndtri(0.25))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RankingData:
-    """Documents of many queries, with the truth about them; unpacks as ``X, y, qid``.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SyntheticData(RankingData):
+    """Rows of many queries, with the truth about them; unpacks as ``X, y, qid``.
 
     Rows of a query are contiguous, in no particular order.
 
     Attributes
     ----------
-    X : float32 array (n_documents, n_features).
-    y : int64 array, the label of each document.
-    qid : int64 array, the query of each document.
-    group : int64 array, the number of documents of each query.
+    X : float32 array of shape (n_rows, n_features).
+    y : int64 array, the label of each row.
+    qid : int64 array, the query of each row.
     utility : float64 array; sorting a query by it, largest first, is its Bayes order.
     thresholds : float64 array of grades - 1 utilities: where the next label begins.
     label_noise : float, standard deviation of the noise between utility and label.
@@ -68,40 +76,17 @@ class RankingData:
     >>> from gbrank.data import make_ranking
     >>> data = make_ranking(n_queries=10, list_length=5)
     >>> data
-    RankingData(n_documents=50, n_queries=10, n_features=20, grades=5)
+    SyntheticData(n_rows=50, n_queries=10, n_features=20)
     >>> X, y, qid = data
     >>> train, test = data.split(0.8)
     >>> train.n_queries, test.n_queries
     (8, 2)
     """
 
-    X: NDArray[np.float32]
-    y: IntArray
-    qid: IntArray
-    group: IntArray
     utility: FloatArray
-    thresholds: FloatArray
-    label_noise: float
-    feature_names: tuple[str, ...]
-
-    def __iter__(self) -> Iterator[NDArray[Any]]:
-        return iter((self.X, self.y, self.qid))
-
-    def __repr__(self) -> str:
-        return (
-            f"RankingData(n_documents={self.n_documents}, n_queries={self.n_queries}, "
-            f"n_features={self.X.shape[1]}, grades={len(self.thresholds) + 1})"
-        )
-
-    @property
-    def n_documents(self) -> int:
-        """Number of documents of all queries together."""
-        return len(self.y)
-
-    @property
-    def n_queries(self) -> int:
-        """Number of queries."""
-        return len(self.group)
+    thresholds: FloatArray = field(metadata=_FOR_ALL_ROWS)
+    label_noise: float = field(metadata=_FOR_ALL_ROWS)
+    feature_names: tuple[str, ...] = field(metadata=_FOR_ALL_ROWS)
 
     @property
     def label_probabilities(self) -> FloatArray:
@@ -112,7 +97,7 @@ class RankingData:
         >>> data.label_probabilities.shape
         (6, 5)
         """
-        below = np.ones((self.n_documents, len(self.thresholds) + 2))
+        below = np.ones((self.n_rows, len(self.thresholds) + 2))
         below[:, 0] = 0.0
         distance = self.thresholds - self.utility[:, None]
         if self.label_noise == 0:
@@ -120,52 +105,6 @@ class RankingData:
         else:
             below[:, 1:-1] = ndtr(distance / self.label_noise)
         return np.diff(below, axis=1)
-
-    def take(self, queries: ArrayLike) -> "RankingData":
-        """Return the data of some queries, given by their numbers from 0, in that order.
-
-        Numbers count the queries of this object; ids stay what they are.
-
-        >>> from gbrank.data import make_ranking
-        >>> make_ranking(n_queries=5, list_length=2).take([4, 0]).qid
-        array([4, 4, 0, 0])
-        """
-        chosen = np.asarray(queries, dtype=np.int64).reshape(-1)
-        wrong = (chosen < 0) | (chosen >= self.n_queries)
-        if wrong.any():
-            raise ValueError(
-                f"queries must be numbers from 0 to {self.n_queries - 1}, "
-                f"got {chosen[np.argmax(wrong)]}"
-            )
-        if len(np.unique(chosen)) != len(chosen):
-            raise ValueError("queries must be named once each: two copies would share one qid")
-        sizes = self.group[chosen]
-        starts = (np.cumsum(self.group) - self.group)[chosen]
-        place_in_query = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        rows = np.repeat(starts, sizes) + place_in_query
-        return RankingData(
-            self.X[rows],
-            self.y[rows],
-            self.qid[rows],
-            sizes,
-            self.utility[rows],
-            self.thresholds,
-            self.label_noise,
-            self.feature_names,
-        )
-
-    def split(self, fraction: float = 0.5) -> tuple["RankingData", "RankingData"]:
-        """Return the first ``round(fraction * n_queries)`` queries, and the others.
-
-        The queries are drawn independently of each other, so there is no need to shuffle them.
-        """
-        if (
-            not isinstance(fraction, int | float | np.integer | np.floating)
-            or not 0 <= fraction <= 1
-        ):
-            raise ValueError(f"fraction must be a number from 0 to 1, got {fraction!r}")
-        n_first = round(float(fraction) * self.n_queries)
-        return self.take(np.arange(n_first)), self.take(np.arange(n_first, self.n_queries))
 
 
 def make_ranking(
@@ -179,7 +118,7 @@ def make_ranking(
     query_shift: float = 2.0,
     query_effect: float = 0.5,
     random_state: int | np.random.Generator | None = 0,
-) -> RankingData:
+) -> SyntheticData:
     r"""Make synthetic queries with graded labels and a known Bayes order.
 
     The truth is fixed by the parameters, not drawn: two calls that differ only in ``n_queries``,
@@ -211,8 +150,8 @@ def make_ranking(
 
     Returns
     -------
-    RankingData
-        ``X``, ``y``, ``qid``, ``group`` and the truth: ``utility``, ``label_probabilities``.
+    SyntheticData
+        A :class:`RankingData` with the truth: ``utility``, ``label_probabilities``.
 
     Examples
     --------
@@ -227,15 +166,15 @@ def make_ranking(
     >>> bool((np.diff(expected_gain[bayes_order]) <= 0).all())
     True
     """
-    _check_count("n_queries", n_queries, 1)
-    _check_count("n_informative", n_informative, 1)
-    _check_count("n_features", n_features, n_informative)
+    check_integer("n_queries", n_queries, low=1)
+    check_integer("n_informative", n_informative, low=1)
+    check_integer("n_features", n_features, low=n_informative)
     for name, value in (
         ("label_noise", label_noise),
         ("query_shift", query_shift),
         ("query_effect", query_effect),
     ):
-        _check_spread(name, value)
+        check_number(name, value, low=0.0)
     probabilities = _grade_probabilities(grades)
     generator = check_random_state(random_state)
     group = _list_lengths(list_length, n_queries, generator)
@@ -265,7 +204,15 @@ def make_ranking(
     thresholds = latent_spread * ndtri(np.minimum(np.cumsum(probabilities)[:-1], 1.0))
     latent = utility + label_noise * generator.standard_normal(len(qid))
     y = np.searchsorted(thresholds, latent, side="right").astype(np.int64)
-    return RankingData(X, y, qid, group, utility, thresholds, float(label_noise), tuple(names))
+    return SyntheticData(
+        X,
+        y,
+        qid,
+        utility=utility,
+        thresholds=thresholds,
+        label_noise=float(label_noise),
+        feature_names=tuple(names),
+    )
 
 
 def _informative_column(
@@ -292,7 +239,7 @@ def _uninformative_column(kind: str, trait: FloatArray, shift: FloatArray) -> Fl
 
 def _grade_probabilities(grades: int | Sequence[float]) -> FloatArray:
     if isinstance(grades, int | np.integer):
-        _check_count("grades", grades, 2)
+        check_integer("grades", grades, low=2)
         falling = np.arange(int(grades), 0, -1) / (grades * (grades - 1.0))
         falling[0] = 0.5
         return falling
@@ -324,25 +271,14 @@ def _list_lengths(
         spread = np.exp(0.6 * generator.standard_normal(n_queries))
         return np.clip(np.rint(80.0 * spread), 1, 1000).astype(np.int64)
     if isinstance(list_length, int | np.integer):
-        _check_count("list_length", list_length, 1)
+        check_integer("list_length", list_length, low=1)
         return np.full(n_queries, list_length, dtype=np.int64)
     if not isinstance(list_length, tuple | list) or len(list_length) != 2:
         raise TypeError(
             f'list_length must be a number, a range, a function or "lognormal", got {list_length!r}'
         )
     low, high = list_length
-    _check_count("list_length[0]", low, 1)
-    _check_count("list_length[1]", high, int(low))
+    check_integer("list_length[0]", low, low=1)
+    check_integer("list_length[1]", high, low=int(low))
     drawn: IntArray = generator.integers(low, high, n_queries, endpoint=True, dtype=np.int64)
     return drawn
-
-
-def _check_count(name: str, value: Any, least: int) -> None:
-    is_number = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_number or value < least:
-        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
-
-
-def _check_spread(name: str, value: Any) -> None:
-    if not isinstance(value, int | float | np.integer | np.floating) or not 0 <= value < np.inf:
-        raise ValueError(f"{name} must be a finite number >= 0, got {value!r}")

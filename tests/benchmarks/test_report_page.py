@@ -92,7 +92,7 @@ def test_text_says_what_was_run_and_how_to_rerun_it(page):
     for words in (
         "Tiny: synthetic",
         "48 of 48 trials are finished: 4 of 4 for each",
-        "Training labels are spoilt; validation and test labels are clean",
+        "Training labels are corrupted; validation and test labels are clean",
         "units are queries",
         "trials finished",
         "python benchmarks/noise.py run tiny --data synthetic",
@@ -136,7 +136,7 @@ def test_report_again_gives_the_same_bytes(noise, finished, tmp_path):
         path.unlink()
     (copy / "report.html").unlink()
     assert noise("report", copy)[0] == 0
-    for name in ("report.html", "report.md", "results.csv", "trials.csv"):
+    for name in ("report.html", "report.md", "results.csv", "tiny.tar.xz"):
         assert (copy / name).read_bytes() == (finished / name).read_bytes()
     assert len(list((copy / "figures").iterdir())) == 6
 

@@ -68,7 +68,7 @@ def test_a_small_file(write):
     assert data.docid.tolist() == ["GX1", "", ""]
     assert data.group.tolist() == [2, 1]
     assert data.n_queries == 2
-    assert repr(data) == "LetorData(n_documents=3, n_queries=2, n_features=4, dense)"
+    assert repr(data) == "LetorData(n_rows=3, n_queries=2, n_features=4)"
 
 
 def test_comments_are_left_out_unless_asked_for(write):

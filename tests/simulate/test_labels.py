@@ -138,10 +138,10 @@ def test_small_dtype_grows_for_large_new_labels():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"fraction": 1.5}, "fraction must be a number from 0 to 1, got 1.5"),
-        ({"fraction": -0.1}, "fraction must be a number from 0 to 1, got -0.1"),
-        ({"fraction": float("nan")}, "fraction must be a number from 0 to 1, got nan"),
-        ({"fraction": "half"}, "fraction must be a number from 0 to 1, got 'half'"),
+        ({"fraction": 1.5}, r"fraction must be a number in \[0, 1\], got 1.5"),
+        ({"fraction": -0.1}, r"fraction must be a number in \[0, 1\], got -0.1"),
+        ({"fraction": float("nan")}, r"fraction must be a number in \[0, 1\], got nan"),
+        ({"fraction": "half"}, r"fraction must be a number in \[0, 1\], got 'half'"),
         ({"probabilities": [0.5, 0.4]}, "probabilities must sum to 1, they sum to 0.9"),
         ({"probabilities": [1.5, -0.5]}, r"probabilities\[1\] is -0.5"),
         ({"probabilities": []}, "probabilities must be one row of numbers"),
