@@ -535,7 +535,7 @@ class Ranker(BaseEstimator):
             if _is_saved(name):
                 setattr(ranker, name, value)
         for name, value in {"n_boosters_": 1, "start_model_": None}.items():
-            vars(ranker).setdefault(name, value)  # what files of old do not say
+            ranker.__dict__.setdefault(name, value)  # what files of old do not say
         return ranker
 
     def __sklearn_tags__(self) -> Any:

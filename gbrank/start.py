@@ -6,7 +6,6 @@ predicts. This file has the whole way: what is chosen, how it is fitted, and wha
 """
 
 import copy
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -27,7 +26,7 @@ from gbrank.core import (
     numeric_matrix,
 )
 from gbrank.linear import RELATIVE, LinearRanker, relative_scores
-from gbrank.objectives import Objective, Training
+from gbrank.objectives import Objective
 
 #: Features above which ``start="auto"`` is "zero": the cost of a linear fit grows with their cube.
 _MOST_FEATURES = 1_000
@@ -281,10 +280,12 @@ def _best_scale(objective: Objective, data: RankingData, scores: FloatArray) -> 
     weight = None if data.sample_weight is None else layout.sort(data.sample_weight)
     if weight is not None and weight.any():
         weight = weight / weight.max()  # gradients are in single precision
-    gradient = _gradient(objective.plain_gradient(), labels, layout, weight)
+    # its iteration stays 0, so that the same random numbers are drawn at all factors
+    training = objective.plain_gradient().bind(labels, layout.sizes, weight)
 
     def slope(factor: float) -> float:
-        return float(gradient(factor * ordered).astype(np.float64) @ ordered)
+        grad, _ = training.grad_hess(factor * ordered)
+        return float(grad.astype(np.float64) @ ordered)
 
     low, high = 0.0, 1.0
     if not slope(1e-6) < 0:
@@ -295,12 +296,3 @@ def _best_scale(objective: Objective, data: RankingData, scores: FloatArray) -> 
         middle = 0.5 * (low + high)
         low, high = (middle, high) if slope(middle) < 0 else (low, middle)
     return 0.5 * (low + high)
-
-
-def _gradient(
-    objective: Objective, labels: FloatArray, layout: QueryLayout, weight: FloatArray | None
-) -> Callable[[FloatArray], Any]:
-    """Return the gradient as a function of scores; what depends on labels is computed once."""
-    training = Training(objective, labels, weight, layout.sizes, objective.n_jobs, 0)
-    # the iteration stays 0, so that the same random numbers are drawn for all scores
-    return lambda scores: objective._advance(training, check_scores(scores, training.layout))[0]

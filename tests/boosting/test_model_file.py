@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+import gbrank
 from gbrank import XENDCG, LambdaMART, ListNet, Ranker, register_objective
 from gbrank.boosting.model_file import read_model, write_model
 from gbrank.boosting.saved_values import decode, encode
