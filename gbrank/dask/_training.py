@@ -5,7 +5,7 @@ from typing import Any
 
 import lightgbm as lgb
 
-from gbrank.boosting import replace_parameters
+from gbrank.boosting import LIGHTGBM_NAMES, lightgbm_params, replace_parameters
 from gbrank.dask._cluster import FitClient
 from gbrank.objectives import Objective
 
@@ -42,7 +42,7 @@ def train(
     client: FitClient,
     partitions: list[Any],
     objective: Objective,
-    params: dict[str, Any],
+    ranker_params: dict[str, Any],
     *,
     has_weight: bool,
     has_init_score: bool,
@@ -54,10 +54,20 @@ def train(
     client : where they grow.
     partitions : rows of whole queries in query order, delayed; each has some.
     objective : the loss.
-    params : parameters of ``lightgbm.DaskLGBMRanker``.
+    ranker_params : parameters of the Ranker.
     has_weight, has_init_score : whether the rows have them.
     """
-    ranker = lgb.DaskLGBMRanker(client=client, objective=_Gradients(objective), **params)
+    params = lightgbm_params(ranker_params)
+    ranker = lgb.DaskLGBMRanker(
+        client=client,
+        objective=_Gradients(objective),
+        **{ours: params[theirs] for ours, theirs in LIGHTGBM_NAMES.items()},
+        n_estimators=ranker_params["n_estimators"],
+        random_state=params["seed"],
+        verbosity=params["verbosity"],
+        metric=params["metric"],
+        **(ranker_params["lgb_params"] or {}),
+    )
     with warnings.catch_warnings():
         # LightGBM says so of a parameter that its own estimator always has.
         warnings.filterwarnings("ignore", message="Parameter n_jobs will be ignored")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gbrank.boosting import LIGHTGBM_NAMES, Boosted, lightgbm_params, make_dataset
+from gbrank.boosting import Boosted, lightgbm_params, make_dataset
 from gbrank.core import RankingData, check_choice, check_integer
 from gbrank.dask import _blocks
 from gbrank.dask._cluster import FitClient
@@ -38,7 +38,7 @@ from gbrank.objectives import Objective, QuerySubsampled
 from gbrank.ranker import Ranker, resolve_objective, set_trained
 from gbrank.start import Start, check_start, choose_kind
 
-#: Parameters of the Ranker for what LightGBM cannot do on Dask: evaluate, go on; and for averages.
+#: Parameters of the Ranker for what is not done on Dask: evaluation sets, going on, averages.
 _NOT_ON_DASK = (
     "eval_metric",
     "validation_fraction",
@@ -218,7 +218,7 @@ class DaskRanker(BaseEstimator):
                 client,
                 _ready_for_training(client, partitions, found, start),
                 self._on_some_queries(objective),
-                self._params_of_lightgbm(local),
+                local.get_params(deep=False),
                 has_weight=sample_weight is not None,
                 has_init_score=init_score is not None or start.kind != "zero",
             )
@@ -320,9 +320,14 @@ class DaskRanker(BaseEstimator):
         metric : str, default="ndcg@10"
             What is to be best.
         """
-        for name, value in (("sample", sample), ("nfold", nfold)):
-            check_integer(name, value, low=2)
-        check_integer("max_trees", max_trees, low=1)
+        for name, value, low in (
+            ("sample", sample, 2),
+            ("nfold", nfold, 2),
+            ("max_trees", max_trees, 1),
+        ):
+            check_integer(name, value, low=low)
+        if y is None:
+            raise ValueError("DaskRanker.choose_n_estimators needs the labels y")
         params = lightgbm_params(self._local_ranker().get_params(deep=False))
         objective = resolve_objective(self.objective, self.random_state, self.n_jobs)
         X = _blocks.check_features(X)
@@ -332,9 +337,10 @@ class DaskRanker(BaseEstimator):
         column = qid if isinstance(qid, str) else self.qid
         partitions = make_partitions(X, y, queries, sample_weight, None, column=column)
         found = QueryMap(compute(*(delayed(queries_of)(block) for block in queries)))
-        seed = int(self.random_state or 0)
-        drawn = compute(take_drawn(partitions, found.draw(seed, n_queries=sample)))[0]
-        start = Start.fit(self.start, drawn, objective, seed=seed)
+        drawn = compute(take_drawn(partitions, found.draw(self._seed, n_queries=sample)))[0]
+        if drawn.n_rows == 0:
+            raise ValueError("X must have rows, but all its partitions are empty")
+        start = Start.fit(self.start, drawn, objective, seed=self._seed)
         result = cv(
             {**params, "objective": objective},
             make_dataset(start.added_to(drawn, is_training=True), params),
@@ -342,7 +348,7 @@ class DaskRanker(BaseEstimator):
             nfold=nfold,
             metrics=metric,
             early_stopping_rounds=early_stopping_rounds,
-            seed=seed,
+            seed=self._seed,
         )
         return len(result[f"valid {metric}-mean"])
 
@@ -398,6 +404,10 @@ class DaskRanker(BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "local_")
 
+    @property
+    def _seed(self) -> int:
+        return int(self.random_state or 0)
+
     def _queries(self, qid: Any) -> Any:
         return self.local_.qid_column_ if qid is None else qid
 
@@ -435,29 +445,15 @@ class DaskRanker(BaseEstimator):
             start = choose_kind(start, RankingData(columns, None, None), has_labels)
             if start == "zero":
                 return Start()
-        seed = int(self.random_state or 0)
-        chosen = found.draw(seed, n_rows=LinearRanker().max_rows)
+        chosen = found.draw(self._seed, n_rows=LinearRanker().max_rows)
         drawn = client.results([take_drawn(partitions, chosen)])[0]
-        fitted = Start.fit(start, drawn, objective, has_labels=has_labels, seed=seed)
+        fitted = Start.fit(start, drawn, objective, has_labels=has_labels, seed=self._seed)
         return replace(fitted, training_scores=None)  # they are of the sample
-
-    def _params_of_lightgbm(self, local: Ranker) -> dict[str, Any]:
-        """Return the parameters of LightGBM's own estimator."""
-        everything = lightgbm_params(local.get_params(deep=False))
-        return {
-            **{ours: getattr(local, ours) for ours in LIGHTGBM_NAMES},
-            "n_estimators": self.n_estimators,
-            "random_state": everything["seed"],
-            "verbosity": everything["verbosity"],
-            "metric": "None",
-            **dict(local.lgb_params or {}),
-        }
 
     def _on_some_queries(self, objective: Objective) -> Objective:
         if self.query_subsample == 1:
             return objective
-        seed = int(self.random_state or 0)
-        return QuerySubsampled(objective, self.query_subsample, seed, n_jobs=objective.n_jobs)
+        return QuerySubsampled(objective, self.query_subsample, self._seed, n_jobs=objective.n_jobs)
 
 
 def _ready_for_training(
