@@ -4,7 +4,7 @@ import argparse
 import textwrap
 from typing import Any
 
-from gbrank.cli.options import UsageError, new_command
+from gbrank.cli.options import UsageError, add_import, new_command
 from gbrank.cli.output import show, two_columns
 
 _EXAMPLES = """\
@@ -26,6 +26,7 @@ def add_command(commands: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("name", nargs="?", help="show this one, with its parameters")
     parser.add_argument("--markdown", action="store_true", help="print the table of the README")
+    add_import(parser)
     return parser
 
 

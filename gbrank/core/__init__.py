@@ -2,7 +2,7 @@
 
 from gbrank.core.data import RankingData
 from gbrank.core.fastmath import exp, exp32, log, sigmoid
-from gbrank.core.files import atomic_file, write_atomically
+from gbrank.core.files import atomic_file, removed_if_ended, write_atomically
 from gbrank.core.folds import (
     check_whole_queries,
     draw_queries,
@@ -118,6 +118,7 @@ __all__ = [
     "random_key",
     "random_uniform",
     "ranks",
+    "removed_if_ended",
     "resolve_n_jobs",
     "share_pieces",
     "shares",

@@ -16,6 +16,9 @@ def as_ids(qid: Any) -> Any:
     """Return query ids as a one-dimensional array, or as the pandas object they came in."""
     if is_pandas_column(qid):
         return qid
+    polars = sys.modules.get("polars")
+    if polars is not None and isinstance(qid, polars.Series):
+        qid = qid.to_numpy()  # not by np.asarray, whose text loses zeros at its end
     if isinstance(qid, list | tuple):
         kinds = set(map(type, qid))
         # NumPy would turn 1 and "1" into the same string, "a" and "a\0" into the same array entry,

@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 #: Below this many units of cost (about one document of a cheap loss each) a second thread costs
 #: more to start than it saves.
 MIN_BLOCK_COST = 16_384
+_MOST_THREADS = 1024
 
 
 def resolve_n_jobs(n_jobs: int | None) -> int:
     """Return how many threads ``n_jobs`` stands for.
 
     ``None`` means ``OMP_NUM_THREADS`` where that is set, as for LightGBM, else every CPU that this
-    process may use; -1 means every CPU, -2 all but one.
+    process may use; -1 means every CPU, -2 all but one. More than 1024 threads, or than there are
+    CPUs, are an error: where the system has no more threads, LightGBM's end the process.
 
     >>> from gbrank.core.threads import resolve_n_jobs
     >>> resolve_n_jobs(3)
@@ -32,10 +34,24 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
     """
     if n_jobs is None:
         wanted = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-        return int(wanted) if wanted.isdecimal() and int(wanted) > 0 else _usable_cpus()
+        if not wanted.isdecimal() or int(wanted) == 0:
+            return _usable_cpus()
+        return _check_n_threads("OMP_NUM_THREADS", int(wanted))
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
         raise ValueError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}")
-    return int(n_jobs) if n_jobs > 0 else max(1, _usable_cpus() + 1 + int(n_jobs))
+    if n_jobs < 0:
+        return max(1, _usable_cpus() + 1 + int(n_jobs))
+    return _check_n_threads("n_jobs", int(n_jobs))
+
+
+def _check_n_threads(name: str, n_threads: int) -> int:
+    most = max(_MOST_THREADS, _usable_cpus())
+    if n_threads > most:
+        raise ValueError(
+            f"{name} must be at most {most} threads, got {n_threads}: this process may use "
+            f"{_usable_cpus()} CPUs"
+        )
+    return n_threads
 
 
 def _usable_cpus() -> int:

@@ -2,16 +2,15 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix, issparse
 
-from gbrank.core import FloatArray, IntArray, QueryLayout, atomic_file, check_labels
+from gbrank.core import FloatArray, IntArray, QueryLayout, check_labels
 from gbrank.data._printer import BYTES_PER_FEATURE, write_features
-from gbrank.data._text import compressing
+from gbrank.data._text import open_to_write
 
 _PIECE_BYTES = 1 << 20
 
@@ -47,8 +46,7 @@ def dump_letor(
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
-    >>> from gbrank.data import dump_letor
+    >>>     >>> from gbrank.data import dump_letor
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = Path(folder.name) / "train.txt"
     >>> dump_letor([[0.5, 0], [0.1, 2]], [1, 0], [7, 7], path, comments=["docid = a", ""])
@@ -66,9 +64,9 @@ def dump_letor(
     if not isinstance(zero_based, bool | np.bool_):
         raise TypeError(f"zero_based must be True or False, got {zero_based!r}")
     first_index = 0 if zero_based else 1
-    with atomic_file(path) as file, compressing(file, Path(path).suffix.lower()) as stream:
+    with open_to_write(path) as file:
         for lines in _lines(features, labels, qids, texts, first_index):
-            stream.write(lines)
+            file.write(lines)
 
 
 def _lines(

@@ -8,6 +8,7 @@ group or file and end in the next.
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from gbrank.core import (
     QueryLayout,
     check_labels,
     check_weights,
+    removed_if_ended,
     resolve_n_jobs,
 )
 from gbrank.data._blocks import count_letor, letor_blocks
@@ -195,7 +197,9 @@ def stream_letor(
     """
     if reference is not None and n_features is None:
         n_features = reference.construct().num_feature()
-    options = check_options(False, dtype, missing, n_features, zero_based, False)
+    options = replace(
+        check_options(False, dtype, missing, n_features, zero_based, False), limited=True
+    )
     n_threads, paths = resolve_n_jobs(n_jobs), files_of(path)
     labels, qid, width = count_letor(paths, options, n_threads)
     group, layout = _group_of(qid)
@@ -258,11 +262,9 @@ def letor_to_binary(
     )
     # LightGBM does not write over a file, and leaves half of one behind when the disk is full.
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
+    with removed_if_ended(unfinished):
         dataset.construct().save_binary(unfinished)
         unfinished.replace(target)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def _several(path: Paths) -> list[Path]:

@@ -111,8 +111,8 @@ class Comparison:
                 f"{pair.a} - {pair.b}",
                 f"{pair.difference:+.4f}",
                 f"[{pair.interval[0]:+.4f}, {pair.interval[1]:+.4f}]",
-                f"{pair.p_t_holm:.4f}",
-                f"{pair.p_permutation_holm:.4f}",
+                _p_value(pair.p_t_holm),
+                _p_value(pair.p_permutation_holm),
                 f"{pair.won}/{pair.tied}/{pair.lost}",
             ]
             for pair in self.pairs
@@ -140,6 +140,10 @@ class Comparison:
             del row["differences"]
             rows.append(row)
         return pd.DataFrame(rows).set_index(["a", "b"])
+
+
+def _p_value(p: float) -> str:
+    return "< .0001" if p < 1e-4 else f"{p:.4f}"
 
 
 def compare(

@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 
+import numpy as np
 import pytest
 from cli_oracle import COLUMNS
 
@@ -12,7 +13,10 @@ from gbrank import Ranker
 from gbrank.cli.application import make_parser
 from gbrank.cli.options import assignment
 
-COMMANDS = ("train", "predict", "evaluate", "compare", "convert", "objectives", "bench")
+COMMANDS = (
+    *("train", "predict", "evaluate", "compare", "convert", "objectives", "bench"),
+    "completion",
+)
 
 
 @pytest.fixture
@@ -37,6 +41,13 @@ def files(gbrank, letor, table, tmp_path, monkeypatch):
     (tmp_path / "nothing.csv").write_text("")
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and no more")
     (tmp_path / "bad.npz").write_bytes(b"PK\3\4 and no more")
+    np.savez(tmp_path / "flat.npz", X=np.zeros(3), y=np.zeros(3), qid=np.zeros(3))
+    np.savez(tmp_path / "half.npz", X=np.zeros((3, 1)), y=np.zeros(3))
+    (tmp_path / "table.xlsx").write_bytes(b"PK\3\4")
+    (tmp_path / "rows.json").write_text("[]")
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    (tmp_path / "plain.py").write_text("class Loss:\n    pass\n")
+    (tmp_path / "link.txt").symlink_to("small.txt")
     return tmp_path
 
 
@@ -61,6 +72,14 @@ FAILURES = {
     "train nothing.csv --model m": "nothing.csv is not a readable csv file",
     "train bad.parquet --model m": "bad.parquet is not a readable parquet file",
     "train bad.npz --model m": "bad.npz is not a readable npz file",
+    "train flat.npz --model m": "flat.npz: X must be a matrix of numbers, got shape (3,)",
+    "train half.npz --model m": "half.npz has no array 'qid': X, y and qid are expected",
+    "train table.xlsx --model m": "table.xlsx: .xlsx files are neither read nor written: use CSV",
+    "predict model.txt rows.json": "rows.json: .json files are neither read nor written",
+    "convert small.txt small.xlsx": "small.xlsx: .xlsx files are neither read nor written",
+    "train small.txt --model m --import no.py": "no.py: No such file or directory",
+    "train small.txt --model m --import broken.py": "broken.py cannot be imported: ZeroDivisionErr",
+    "train small.txt --model m --import no_such_module": "no_such_module cannot be imported",
     "predict missing.txt small.txt": "missing.txt: No such file or directory",
     "predict model.txt missing.txt": "missing.txt: No such file or directory",
     "predict cut.txt small.txt": "cut.txt is not a model file of gbrank: it breaks off",
@@ -84,6 +103,17 @@ MISTAKES = {
     "fly": "invalid choice: 'fly'",
     "train small.txt": "the following arguments are required: --model",
     "train small.txt --model m --objective best": "unknown objective 'best'; known are bregman_log",
+    "train small.txt --model m --objective plain.py:Loss": "plain.py has no class 'Loss' derived",
+    "train small.txt --model m --objective plain.py:No": "plain.py has no class 'No' derived from",
+    "train small.txt --model m --metric plain.py:Loss": "class 'Loss' derived from gbrank's Metric",
+    "train small.txt --model small.txt": "--model would overwrite small.txt, which is read",
+    "train link.txt --model small.txt": "--model would overwrite link.txt, which is read",
+    "train small.txt --model link.txt": "--model would overwrite small.txt, which is read",
+    "train small.txt --valid wide.txt --model wide.txt": "--model would overwrite wide.txt",
+    "predict model.txt small.txt --output small.txt": "--output would overwrite small.txt",
+    "predict model.txt small.txt --output model.txt": "--output would overwrite model.txt",
+    "convert small.txt ./small.txt": "the target would overwrite small.txt, which is read",
+    "completion csh": "invalid choice: 'csh'",
     "train small.txt --model m --set k=10": "xendcg has no parameter 'k'; it has anneal, eps",
     "train small.txt --model m --set gamma": "must be NAME=VALUE, got 'gamma'",
     "train small.txt --model m --set gamma=2": "gamma must be",

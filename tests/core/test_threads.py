@@ -409,3 +409,28 @@ def test_an_error_in_a_shared_piece_is_raised_after_all_have_ended(n_threads):
     with pytest.raises(OSError, match="piece 3"):
         share_pieces(work, 20, n_threads)
     assert running == []
+
+
+class TestLine14:
+    """``n_jobs=100000`` ended the process, also from a model file."""
+
+    @pytest.mark.parametrize("n_jobs", [100_000, 2**40, np.int64(5000)])
+    def test_absurd_numbers_of_threads_are_an_error(self, n_jobs):
+        with pytest.raises(ValueError, match=rf"n_jobs must be at most \d+ threads, got {n_jobs}"):
+            resolve_n_jobs(n_jobs)
+
+    def test_the_variable_is_named(self, monkeypatch):
+        monkeypatch.setenv("OMP_NUM_THREADS", "100000")
+        with pytest.raises(ValueError, match="OMP_NUM_THREADS must be at most"):
+            resolve_n_jobs(None)
+
+    def test_more_threads_than_cpus_are_fine(self, monkeypatch):
+        """Models move between machines."""
+        assert resolve_n_jobs(1024) == 1024
+        monkeypatch.setattr(parallel, "_usable_cpus", lambda: 4096)
+        assert resolve_n_jobs(-1) == resolve_n_jobs(4096) == 4096
+
+    def test_as_many_as_are_allowed_do_run(self):
+        done = []
+        share_pieces(lambda thread, piece: done.append(piece), 1024, resolve_n_jobs(1024))
+        assert sorted(done) == list(range(1024))
