@@ -43,18 +43,21 @@ def check_number(
     low: float = -np.inf,
     high: float = np.inf,
     low_open: bool = False,
+    high_open: bool = False,
     also: str = "",
 ) -> None:
     """Refuse a value that is not a finite number between ``low`` and ``high``."""
     number = _as_float(value)
-    if abs(number) < np.inf and (low < number if low_open else low <= number) and number <= high:
+    above = low < number if low_open else low <= number
+    if abs(number) < np.inf and above and (number < high if high_open else number <= high):
         return
     if np.isinf(high):
         finite = "finite " if np.isinf(low) or np.isinf(number) else ""
         bound = "" if np.isinf(low) else f" {'>' if low_open else '>='} {low:g}"
         expected = f"a {finite}number{bound}"
     else:
-        expected = f"a number in {'(' if low_open else '['}{low:g}, {high:g}]"
+        low_bracket, high_bracket = "(" if low_open else "[", ")" if high_open else "]"
+        expected = f"a number in {low_bracket}{low:g}, {high:g}{high_bracket}"
     raise ValueError(f"{name} must be {expected}{f' or {also}' if also else ''}, got {value!r}")
 
 

@@ -11,6 +11,7 @@ from gbrank.preferences.cascade import cascade as cascade
 from gbrank.preferences.log_odds import log_odds as log_odds
 from gbrank.preferences.mean_adjacency import mean_adjacency as mean_adjacency
 from gbrank.preferences.observations import Comparisons, PartialOrders, Selections
+from gbrank.preferences.order import aggregation_order
 from gbrank.preferences.principal_eigenvector import principal_eigenvector as principal_eigenvector
 from gbrank.preferences.readers import read_catboost_pairs
 from gbrank.preferences.summary import Summary, summarize
@@ -27,6 +28,7 @@ __all__ = [
     "Selections",
     "Summary",
     "aggregate",
+    "aggregation_order",
     "get_method",
     "make_workspace",
     "read_catboost_pairs",

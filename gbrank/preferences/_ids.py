@@ -131,34 +131,34 @@ def read_clicks(values: Any) -> IntArray:
     return read_integers(array, "clicked", low=-1)
 
 
-def read_weight(weight: Any, count: int) -> FloatArray | None:
-    """Return one finite weight >= 0 per observation, or None."""
+def read_weight(
+    weight: Any, count: int, name: str = "weight", of: str = "observation"
+) -> FloatArray | None:
+    """Return one finite weight >= 0 per observation (or edge), or None."""
     if weight is None:
         return None
-    values = as_numbers(weight, "weight")
-    check_count(len(values), count, "weight")
+    values = as_numbers(weight, name)
+    check_count(len(values), count, name, of)
     wrong = ~((values >= 0) & (values < np.inf))
     if wrong.any():
         at = int(np.argmax(wrong))
         raise ValueError(
-            f"weight must be finite numbers >= 0, but that of observation {at} is {values[at]:g}"
+            f"{name} must be finite numbers >= 0, but that of {of} {at} is {values[at]:g}"
         )
     # As for weights of rows; sums of larger ones might overflow.
     if values.max(initial=0.0) > _LARGEST_WEIGHT:
         at = int(np.argmax(values))
         raise ValueError(
-            f"weight must be at most {_LARGEST_WEIGHT:g}, the largest number of single precision, "
-            f"but that of observation {at} is {values[at]:g}"
+            f"{name} must be at most {_LARGEST_WEIGHT:g}, the largest number of single precision, "
+            f"but that of {of} {at} is {values[at]:g}"
         )
     return values.copy()
 
 
-def check_count(got: int, expected: int, name: str) -> None:
-    """Raise an error for an argument that has not one entry per observation."""
+def check_count(got: int, expected: int, name: str, of: str = "observation") -> None:
+    """Raise an error for an argument that has not one entry per observation (or edge)."""
     if got != expected:
-        raise ValueError(
-            f"{name} must have one entry per observation: got {got} for {expected} observations"
-        )
+        raise ValueError(f"{name} must have one entry per {of}: got {got} for {expected} {of}s")
 
 
 def read_ragged(values: Any, lengths: Any, name: str) -> tuple[Any, IntArray]:

@@ -110,7 +110,7 @@ class Observations:
             entries = np.arange(bounds[-1]) + moved
             state["_bounds"] = bounds
         for name, value in state.items():
-            if name in ("_winner", "_loser", "_shown"):
+            if name in ("_winner", "_loser", "_shown", "_edge_weight") and value is not None:
                 state[name] = value[entries]
             elif name in ("weight", "_qid", "_clicked") and value is not None:
                 state[name] = value[numbers]

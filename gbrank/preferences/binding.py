@@ -100,6 +100,7 @@ def bind_edges(
     layout: QueryLayout | None,
     qid: Any,
     keys: Any,
+    edge_weight: FloatArray | None = None,
 ) -> BoundObservations:
     """Bind observations made of edges, one each (``bounds`` None) or several."""
     locator = Locator(observations, layout, qid, keys)
@@ -127,7 +128,7 @@ def bind_edges(
         edge_bounds,
         winners[entries],
         losers[entries],
-        np.ones(len(winners)),
+        np.ones(len(winners)) if edge_weight is None else edge_weight[entries],
         _weights(observations, order),
         order,
     )

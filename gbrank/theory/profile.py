@@ -12,6 +12,7 @@ from gbrank.core import (
     GainSpec,
     IntArray,
     QueryLayout,
+    check_integer,
     check_labels,
     check_scores,
     compute_gains,
@@ -126,8 +127,7 @@ class RelevanceProfile:
         array([[1., 0.],
                [0., 1.]])
         """
-        if not isinstance(n_bins, int | np.integer) or isinstance(n_bins, bool) or n_bins < 2:
-            raise ValueError(f"n_bins must be an integer >= 2, got {n_bins!r}")
+        check_integer("n_bins", n_bins, low=2)
         layout = single_or_many(len(np.asarray(labels)), qid, group)
         sorted_labels = layout.sort(check_labels(labels, layout))
         quantiles = _score_quantiles(layout.sort(check_scores(scores, layout)), layout)
