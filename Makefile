@@ -42,6 +42,7 @@ lint: $(VENV)/.installed-lint
 	$(RUN) -m ruff format --check $(SOURCES)
 	$(RUN) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
+	$(RUN) -m pylint --rcfile=pyproject.toml gbrank
 
 format: $(VENV)/.installed-lint
 	$(RUN) -m ruff check --fix $(SOURCES)
