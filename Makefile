@@ -29,7 +29,7 @@ demo: $(VENV)/.installed-plot
 	NUMBA_CACHE_DIR=$(CACHE) $(RUN) benchmarks/noise.py run demo --jobs $(JOBS) --out demo
 
 test: lint $(VENV)/.installed-test
-	$(RUN) -m pytest -n $(JOBS) --dist worksteal
+	$(RUN) -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=term-missing:skip-covered
 
 test-all: lint $(VENV)/.installed-test
 	GBRANK_FUZZ_EXAMPLES=1000 $(RUN) -m pytest -n $(JOBS) --dist worksteal -m "slow or not slow"
@@ -43,6 +43,7 @@ lint: $(VENV)/.installed-lint
 	$(RUN) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
 	$(RUN) -m pylint --rcfile=pyproject.toml gbrank
+	$(VENV)/bin/codespell
 
 format: $(VENV)/.installed-lint
 	$(RUN) -m ruff check --fix $(SOURCES)
