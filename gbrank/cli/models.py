@@ -7,16 +7,14 @@ from gbrank.cli.files import Documents
 from gbrank.cli.options import UsageError
 
 _MODEL_START = b"tree"
-_OUR_LINE = b"\n[gbrank: "
 
 
 def load_model(name: str, threads: int | None = None) -> Any:
     """Return a model that predicts: one of ``gbrank train`` or, with a warning, of LightGBM."""
     from gbrank import Ranker
+    from gbrank.boosting import is_lightgbm_file
 
-    content = Path(name).read_bytes()
-    is_plain = content.startswith(b"tree\n") and _OUR_LINE not in content
-    if is_plain and b"\nend of parameters\n" in content:
+    if is_lightgbm_file(name):
         return _LightGBMModel(name, threads)
     return Ranker.load_model(name).set_params(n_jobs=threads)
 
