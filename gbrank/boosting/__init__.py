@@ -2,7 +2,7 @@
 
 from gbrank.boosting.cv import cv
 from gbrank.boosting.datasets import check_columns, check_dataset, feature_names, make_dataset
-from gbrank.boosting.model_file import is_model_file, read_model, write_model
+from gbrank.boosting.model_file import is_lightgbm_file, is_model_file, read_model, write_model
 from gbrank.boosting.model_text import (
     first_trees_of,
     merge_models,
@@ -31,6 +31,7 @@ __all__ = [
     "cv",
     "feature_names",
     "first_trees_of",
+    "is_lightgbm_file",
     "is_model_file",
     "lightgbm_params",
     "main_names",

@@ -25,6 +25,7 @@ from gbrank.core import write_atomically
 #: Grows when an older gbrank can no longer read the files.
 FORMAT = 1
 
+_OUR_LINE_OPENS = b"\n[gbrank: "
 _OUR_LINE = re.compile(rb"^\[gbrank: (\{.*\})\]\n", re.MULTILINE)
 _CHECKSUM_OPENS, _CHECKSUM_CLOSES = ', "checksum": "sha256:', '"}'
 _CHECKSUM = re.compile(f"{_CHECKSUM_OPENS}([0-9a-f]{{64}}){_CHECKSUM_CLOSES}$".encode())
@@ -110,7 +111,14 @@ def read_model(path: str | os.PathLike[str]) -> tuple[lgb.Booster, dict[str, Any
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
     """Return whether a file looks like one of :func:`write_model`, intact or not."""
-    return _OUR_LINE.search(Path(path).read_bytes()) is not None
+    return _OUR_LINE_OPENS in Path(path).read_bytes()
+
+
+def is_lightgbm_file(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is a whole model that LightGBM wrote by itself."""
+    data = Path(path).read_bytes()
+    is_whole = data.startswith(FIRST_LINE.encode()) and is_complete(data)
+    return is_whole and _OUR_LINE_OPENS not in data
 
 
 # --- writing ---------------------------------------------------------------------------------

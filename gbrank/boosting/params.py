@@ -9,7 +9,7 @@ from typing import Any
 
 import lightgbm as lgb
 
-from gbrank.core import check_integer, check_number, check_seed, resolve_n_jobs
+from gbrank.core import bags_by_query, check_integer, check_number, check_seed, resolve_n_jobs
 
 #: Parameters of the Ranker that LightGBM has too, under LightGBM's own names.
 LIGHTGBM_NAMES = {
@@ -59,7 +59,7 @@ def check_bagging_by_query(params: Mapping[str, Any]) -> None:
     ----------
     params : parameters of LightGBM.
     """
-    if str(params.get("bagging_by_query", False)).lower() in ("true", "1", "+"):
+    if bags_by_query(params):
         raise ValueError(
             "bagging_by_query=True is not supported: with a custom objective LightGBM then pairs "
             "gradients with the wrong rows; use the Ranker's query_subsample"

@@ -10,14 +10,13 @@ if TYPE_CHECKING:
     from gbrank.data import RankingData
 
 _MODEL_START = b"tree"
-_OUR_LINE = b"\n[gbrank: "
 
 
 def load_model(name: str, threads: int | None = None) -> Any:
     """Return a model that predicts: one of ``gbrank train`` or, with a warning, of LightGBM."""
-    content = Path(name).read_bytes()
-    is_plain = content.startswith(b"tree\n") and _OUR_LINE not in content
-    if is_plain and b"\nend of parameters\n" in content:
+    from gbrank.boosting import is_lightgbm_file
+
+    if is_lightgbm_file(name):
         return _LightGBMModel(name, threads)
     return gbrank.Ranker.load_model(name).set_params(n_jobs=threads)
 

@@ -38,7 +38,7 @@ from gbrank.core.queries import QueryLayout
 from gbrank.core.rng import draw_categories, random_key, random_uniform
 from gbrank.core.sorting import sort_by_score, sort_descending
 from gbrank.core.threads import cut_queries, resolve_n_jobs, share_pieces
-from gbrank.core.training_data import TrainingData
+from gbrank.core.training_data import TrainingData, bags_by_query
 from gbrank.core.typing import BoolArray, Float32Array, FloatArray, IntArray
 from gbrank.core.validation import (
     as_numbers,
@@ -78,6 +78,7 @@ __all__ = [
     "as_lightgbm_input",
     "as_numbers",
     "atomic_file",
+    "bags_by_query",
     "batches",
     "check_choice",
     "check_integer",

@@ -5,6 +5,7 @@ callable reads it through :class:`TrainingData`, so that what is known of LightG
 private parts included, is known in this file only.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,11 @@ import numpy as np
 _NUM_THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
 #: What LightGBM takes for true, in lower case.
 _TRUE = ("true", "1", "+")
+
+
+def bags_by_query(params: Mapping[str, Any]) -> bool:
+    """Return whether these parameters ask LightGBM to draw queries for each tree."""
+    return str(params.get("bagging_by_query", False)).lower() in _TRUE
 
 
 class TrainingData:
@@ -73,7 +79,7 @@ class TrainingData:
     @property
     def bags_by_query(self) -> bool:
         """Whether LightGBM was asked to draw queries for each tree."""
-        return str(self._params().get("bagging_by_query", False)).lower() in _TRUE
+        return bags_by_query(self._params())
 
     @property
     def first_iteration(self) -> int:

@@ -253,6 +253,15 @@ def relative_scores(coefficients: FloatArray, X: Any, layout: QueryLayout) -> Fl
     coefficients : (n_features, 2), of z-scores and of ranks within the query.
     X : checked features, dense or sparse.
     layout : the queries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbrank.core import QueryLayout
+    >>> from gbrank.linear import relative_scores
+    >>> X = np.array([[1.0], [3.0], [50.0], [70.0]])
+    >>> relative_scores(np.array([[2.0, 0.0]]), X, QueryLayout.from_group([2, 2]))  # z-scores
+    array([-2.,  2., -2.,  2.])
     """
     used = np.flatnonzero(coefficients.any(axis=1))
     ordered = layout.sort(_dense(X[:, used]))

@@ -334,7 +334,6 @@ def test_fits_on_two_threads_leave_blas_as_it_was(monkeypatch):
 def test_a_child_forked_while_another_thread_fits_can_fit():
     code = """
 import os, signal
-from gbrank.core import RankingData
 from gbrank.data import make_ranking
 from gbrank.linear import LinearRanker, ridge
 data = make_ranking(n_queries=10, random_state=0)
