@@ -9,7 +9,7 @@ SOURCES := gbrank tests benchmarks notebooks/execute.py
 # carries a checksum of all sources (the tests do the same).
 CACHE = $(CURDIR)/.numba_cache/$(shell find gbrank -name '*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d ' ' -f 1)
 
-.PHONY: help demo test test-all check-install lint format bench notebooks wheel clean
+.PHONY: help demo test test-all check-install lint format bench results notebooks wheel clean
 .SECONDARY:
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make check-install  build, and try the wheel with the oldest and newest dependencies"
 	@echo "make format    let ruff rewrite the files"
 	@echo "make bench     speed against LightGBM's own objectives"
+	@echo "make results   write the pages of benchmarks/results again from the trials kept there"
 	@echo "make notebooks  run the notebooks and write their outputs into them"
 	@echo "make wheel     build a wheel, try it in an empty environment"
 	@echo "make clean     delete .venv and everything that was built"
@@ -48,6 +49,9 @@ format: $(VENV)/.installed-lint
 
 bench: $(VENV)/.installed-bench
 	NUMBA_CACHE_DIR=$(CACHE) $(RUN) benchmarks/speed.py --json benchmarks/results/speed.json
+
+results: $(VENV)/.installed-plot
+	NUMBA_CACHE_DIR=$(CACHE) $(RUN) benchmarks/write_results.py
 
 notebooks: $(VENV)/.installed-notebooks
 	NUMBA_CACHE_DIR=$(CACHE) $(RUN) notebooks/execute.py

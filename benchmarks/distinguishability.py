@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common.pictures import save_png
 from common.provenance import provenance
 
 from gbrank import Ranker
@@ -324,7 +325,7 @@ def draw(measure: Measure, found: dict[str, Any], path: Path, n_queries: int) ->
         axes.legend(
             fontsize=8, frameon=False, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.13)
         )
-    figure.savefig(path, dpi=130)
+    save_png(figure, path, dpi=130)
     pyplot.close(figure)
 
 

@@ -6,8 +6,9 @@
     python benchmarks/noise.py run bruch2021-table1 --data /data/MSLR-WEB30K --trials 20 --out DIR
     python benchmarks/noise.py report noise_results
 
-Finished trials are kept in DIR at once: the same command goes on where it stopped, and several
-data sets, or processes, may share one DIR. --data is the name of a set in the folder GBRANK_DATA,
+Finished trials are kept in DIR/work at once: the same command goes on where it stopped, and several
+data sets, or processes, may share one DIR. The report also writes them to one compressed file a
+preset, from which another clone goes on. --data is the name of a set in the folder GBRANK_DATA,
 a folder in LETOR's structure, or "synthetic".
 """
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common.pictures import save_png
 from scipy.stats import t as student
 
 Row = dict[str, Any]
@@ -188,7 +189,7 @@ def draw_risks(results: Results, path: Path) -> None:
             axis.tick_params(labelsize=7)
         line[0].set_ylabel("NDCG risk", fontsize=8)
     axes[0][0].legend(fontsize=6)
-    figure.savefig(path, dpi=110)
+    save_png(figure, path, dpi=110)
     plt.close(figure)
 
 
@@ -208,7 +209,7 @@ def draw_ridges(results: Results, path: Path) -> None:
     axis.set_xlabel("lambda")
     axis.set_ylabel("NDCG risk, k = 100")
     axis.legend(fontsize=8)
-    figure.savefig(path, dpi=110)
+    save_png(figure, path, dpi=110)
     plt.close(figure)
 
 
@@ -244,7 +245,7 @@ def draw_descent(results: Results, path: Path) -> None:
     axes[2].set_xlabel("order k")
     axes[2].set_ylabel("ms a gradient step")
     axes[2].legend(fontsize=7)
-    figure.savefig(path, dpi=110)
+    save_png(figure, path, dpi=110)
     plt.close(figure)
 
 

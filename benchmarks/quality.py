@@ -2,11 +2,12 @@
 
     python benchmarks/quality.py                  # all parts, writes benchmarks/results/quality.md
     python benchmarks/quality.py --parts peers --sets MQ2008 --jobs 2
-    python benchmarks/quality.py --parts          # only writes the page anew
+    python benchmarks/quality.py --parts          # only writes the page again
 
 The parts are the presets quality-losses, quality-peers, quality-ablation and quality-noise of the
 noise benchmark, on the folds of the data sets of the folder GBRANK_DATA. Finished trials are kept
-in --trials at once, with the result of every query: the same command goes on where it stopped.
+in --trials at once, with the result of every query: the same command goes on where it stopped, and
+those that are in the repository are not run again.
 """
 
 import argparse
@@ -34,7 +35,8 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--sets", nargs="+", help="instead of all sets of a part")
     parser.add_argument("--folds", type=int, default=5, help="folds to run (default: 5)")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
-    parser.add_argument("--trials", type=Path, default=Path("quality_trials"), help="folder")
+    default_trials = HERE / "results" / "quality"
+    parser.add_argument("--trials", type=Path, default=default_trials, help="folder of the trials")
     default_out = HERE / "results" / "quality.md"
     parser.add_argument("--out", type=Path, default=default_out, help="the page")
     return parser.parse_args(arguments)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+from common.pictures import save_png
 from noise_robustness.trial import Result, Trial
 from scipy import stats
 
@@ -63,5 +64,5 @@ def draw_noise(sets: dict[str, dict[Trial, Result]], path: Path) -> None:
         axes.spines[["top", "right"]].set_visible(False)
     grid[0, 0].set_ylabel("NDCG@5 on clean test queries\n(mean ± standard error over folds)")
     grid[0, -1].legend(frameon=False, fontsize=9, loc="lower left")
-    figure.savefig(path, dpi=150)
+    save_png(figure, path, dpi=150)
     pyplot.close(figure)

@@ -10,7 +10,7 @@ from noise_robustness.trial import Result, Trial
 from quality_figure import draw_noise
 from scipy import stats
 
-from gbrank.metrics.comparison import holm, sign_flip_test
+from gbrank.metrics import holm, sign_flip_test
 
 FOUR_SETS = ("MQ2008", "MQ2007_partial", "OHSUMED_QLN", "MSLR_merged")
 #: The parts of the benchmark, and the data sets of each.
@@ -25,7 +25,7 @@ Results = dict[str, dict[Trial, Result]]
 
 
 def write_page(store: Store, path: Path) -> None:
-    """Write the page, and next to it the metrics of every fold as CSV."""
+    """Write the page with its picture, its means as CSV, and the trials, compressed."""
     found: dict[str, Results] = {part: {} for part in PARTS}
     facts: dict[str, str] = {}
     for preset, data, _, provenance in store.runs():
@@ -38,24 +38,38 @@ def write_page(store: Store, path: Path) -> None:
     path.write_text(f"{_HEAD}\n{''.join(sections)}\n## How it was run\n\n{lines}\n")
     if found["noise"]:
         draw_noise(found["noise"], path.with_name("quality_noise.png"))
-    with path.with_suffix(".csv").open("w", newline="") as file:
+    _write_means(found, path.with_suffix(".csv"))
+    store.export()
+
+
+def _write_means(found: dict[str, Results], path: Path) -> None:
+    """Write the mean of every model over its trials, and their standard error."""
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("part", "data", *Trial._fields, "trees", "metric", "value"))
+        writer.writerow(
+            ("part", "data", "level", "objective", "metric", "trials", "mean", "standard_error")
+        )
         for part, sets in found.items():
             for data, results in sets.items():
+                values: dict[tuple[float, str, str], list[float]] = {}
                 for trial, result in results.items():
                     for metric, value in result.means.items():
-                        writer.writerow((part, data, *trial, result.trees, metric, value))
+                        key = (trial.level, trial.objective, metric)
+                        values.setdefault(key, []).append(value)
+                for key, numbers in values.items():
+                    error = stats.sem(numbers) if len(numbers) > 1 else NAN
+                    cells = (len(numbers), f"{np.mean(numbers):.6f}", f"{error:.6f}")
+                    writer.writerow((part, data, *key, *cells))
 
 
 _HEAD = """# Quality
 
 Means over folds, or trials, on test queries; queries without a relevant document are skipped, ties
 averaged, the rows of each query shuffled. Every model stops when NDCG@5 on the validation queries
-has not improved for 50 trees. `benchmarks/quality.py` wrote this page; `quality.csv` has every
-trial, and [defaults.md](defaults.md) shows how the Ranker's defaults were chosen, on validation
-queries. Under noise MQ2008 has four draws of each fold, also at 0% (rows shuffled and seeds drawn
-anew), and differs there by that luck from the tables above it.
+has not improved for 50 trees. `benchmarks/quality.py` wrote this page of the trials in `quality/`;
+[defaults.md](defaults.md) shows how the Ranker's defaults were chosen, on validation queries. Under
+noise MQ2008 has four draws of each fold, also at 0% (rows shuffled, other seeds), and differs there
+by chance from the tables above it.
 """
 
 

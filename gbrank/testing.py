@@ -25,7 +25,8 @@ def check_objective(objective: Objective) -> None:
     Checked: shapes and types; the gradient, and the hessian where it is declared exact, against
     finite differences of :meth:`~gbrank.Objective.loss`; that a common shift of scores changes
     nothing, where declared; permutation of documents; independence of queries; weights; finite
-    numbers for extreme scores and degenerate queries; equal bits for any number of threads, after
+    numbers for extreme scores and degenerate queries; that a step leaves nothing behind which the
+    next one of the same training would notice; equal bits for any number of threads, after
     ``pickle``, ``deepcopy`` and ``clone``; the two forms in which LightGBM calls.
 
     An objective that needs observations and has none is checked with ``observations="labels"``: the
@@ -50,6 +51,7 @@ def check_objective(objective: Objective) -> None:
     _check_independence(objective, labels, scores, group, name)
     _check_weights(objective, labels, scores, group, name)
     _check_extremes(objective, labels, group, name)
+    _check_second_step(objective, labels, scores, group, name)
     _check_copies_and_threads(objective, labels, scores, group, name)
     _check_call(objective, labels, scores, group, name)
 
@@ -179,8 +181,9 @@ def _check_extremes(objective: Objective, labels: FloatArray, group: IntArray, n
         *(size * np.ones(len(labels)) for size in (1e3, -1e3, 1e300, -1e300)),
         1e3 * rng.normal(size=len(labels)),
     ]
+    training = objective.bind(labels, group)
     for scores in candidates:
-        grad, hess = objective.grad_hess(labels, scores, group)
+        grad, hess = training.grad_hess(scores)
         where = f"{name} at scores around {scores[0]:g}"
         _check_numbers(grad, hess, len(labels), where)
         if objective.has_loss:
@@ -190,6 +193,19 @@ def _check_extremes(objective: Objective, labels: FloatArray, group: IntArray, n
     for few in ([0.0], [3.0], [0.0, 0.0], [4.0, 4.0, 4.0]):
         grad, hess = objective.grad_hess(few, [0.5] * len(few), [len(few)])
         _check_numbers(grad, hess, len(few), f"{name} on one query with labels {few}")
+
+
+def _check_second_step(
+    objective: Objective, labels: FloatArray, scores: FloatArray, group: IntArray, name: str
+) -> None:
+    training = objective.bind(labels, group, n_jobs=1)
+    training.grad_hess(1.0 - scores)  # nobody keeps these arrays: they are taken again, as they are
+    second = training.grad_hess(scores)
+    for before, after in zip(objective.grad_hess(labels, scores, group), second, strict=True):
+        assert np.array_equal(before, after), (
+            f"{name}: a second step of one training differs from a first one at the same scores; "
+            "the kernel must write every row and leave alone what prepare returned"
+        )
 
 
 def _check_copies_and_threads(

@@ -177,7 +177,7 @@ def test_feature_importances(fitted, data):
 
 
 class QueryOfTen(Ranker):
-    """A Ranker that makes up its queries, so that scikit-learn's checks can call it."""
+    """A Ranker with queries of ten rows, so that scikit-learn's checks can call it."""
 
     def fit(self, X, y, *, sample_weight=None):
         qid = None if y is None else np.arange(len(np.asarray(y))) // 10

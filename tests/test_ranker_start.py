@@ -15,7 +15,6 @@ from gbrank.core.queries import QueryLayout
 from gbrank.data import make_ranking
 from gbrank.linear import LinearRanker
 from gbrank.simulate import bradley_terry
-from gbrank.start import linear_scores
 
 SMALL = {"n_estimators": 8, "num_leaves": 7, "n_jobs": 1, "min_child_samples": 5}
 
@@ -90,7 +89,7 @@ def test_other_tools_read_the_start(data, tmp_path):
     )
 
 
-def test_a_query_relative_start_is_merge_models_again(data, tmp_path):
+def test_a_query_relative_start_is_added_by_predict(data, tmp_path):
     ranker = Ranker.lightgbm_defaults("xendcg", start="query_linear", **SMALL).fit(
         data.X, data.y, qid=data.qid
     )
@@ -175,7 +174,7 @@ def test_a_table_is_made_numbers_in_parts(data, monkeypatch):
     frame["kind"] = pd.Categorical(np.where(data.X[:, 0] > 0, "a", "b"))
     ranker = Ranker.lightgbm_defaults(start="linear", **SMALL)
     expected = ranker.fit(frame, data.y, qid=data.qid).predict(frame)
-    monkeypatch.setattr("gbrank.start._CHUNK", 37)
+    monkeypatch.setattr("gbrank.linear.ranker._CHUNK", 37)
     np.testing.assert_array_equal(ranker.fit(frame, data.y, qid=data.qid).predict(frame), expected)
 
 
@@ -203,7 +202,7 @@ def test_a_column_counts_in_the_start_as_what_lightgbm_sees(data):
 def test_a_table_without_rows_is_scored(data):
     frame = pd.DataFrame(data.X.astype(float)).add_prefix("f")
     ranker = LinearRanker().fit(data.X, data.y, qid=data.qid)
-    assert linear_scores(ranker, frame[:0], QueryLayout.from_group([])).shape == (0,)
+    assert ranker.scores(frame[:0], QueryLayout.from_group([])).shape == (0,)
 
 
 def test_labels_that_an_objective_without_gains_takes(data):
@@ -251,9 +250,9 @@ def test_several_models_are_their_mean_in_one_file(data, tmp_path):
     ("params", "change", "kind", "message"),
     [
         ({"start": "lineer"}, {}, ValueError, r"start must be one of \('auto', .* got 'lineer'"),
-        ({"start": 3}, {}, TypeError, "a fitted estimator or a callable, got int"),
+        ({"start": 3}, {}, TypeError, "an estimator or a callable, got int"),
         ({"n_models": 0}, {}, ValueError, "n_models must be an integer >= 1"),
-        ({"early_stopping_window": 0}, {}, ValueError, "early_stopping_window must be a whole"),
+        ({"early_stopping_window": 0}, {}, ValueError, "early_stopping_window must be an integer"),
         ({"start": lambda X: X[:3, 0]}, {}, ValueError, "scores must have one entry per row"),
     ],
 )

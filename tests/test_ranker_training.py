@@ -1,4 +1,4 @@
-"""Comforts of training: early stopping, validation, warm starts, query subsampling, Ctrl-C."""
+"""Training: early stopping, validation, warm starts, query subsampling, Ctrl-C."""
 
 import os
 import signal
@@ -247,7 +247,7 @@ def test_the_rankers_query_subsample_is_that_objective(data):
 
 
 @pytest.mark.parametrize("with_tqdm", [True, False])
-def test_progress_tells_trees_metric_and_time(data, capsys, monkeypatch, with_tqdm):
+def test_progress_shows_trees_metric_and_time(data, capsys, monkeypatch, with_tqdm):
     if not with_tqdm:
         monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     ranker = Ranker.lightgbm_defaults(n_estimators=20, verbose=1, **SMALL)

@@ -47,6 +47,7 @@ RESULTS = {
     "PreferenceCheck",
     "Summary",
     "SyntheticData",
+    "Training",
 }
 ABSTRACT = {"Method", "Metric", "Objective", "Observations"}
 

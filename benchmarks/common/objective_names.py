@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gbrank import Ranker, get_objective, list_objectives
+from gbrank.boosting import lightgbm_params
 
 LIGHTGBM = ("lambdarank", "rank_xendcg")
 XGBOOST = ("rank:ndcg", "rank:pairwise", "rank:map")
@@ -75,7 +76,7 @@ def parse_objective(text: str) -> ObjectiveName:
             if family == "gbrank":
                 get_objective(name, **dict(options)).check_params()
             else:
-                Ranker(**ranker_options(options))._lightgbm_params()
+                lightgbm_params(Ranker(**ranker_options(options)).get_params(deep=False))
         except (TypeError, ValueError) as error:
             raise ValueError(f"objective {text!r}: {error}") from error
     return ObjectiveName(text.strip(), family, name, options)

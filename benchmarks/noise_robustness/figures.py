@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from common.objective_names import is_learner
+from common.pictures import save_png
 
 from gbrank.plotting import LearningCurveDisplay, MetricComparisonDisplay
 from noise_robustness.presets import NOISES, Preset
@@ -24,7 +25,7 @@ COLORS = (
 )  # fmt: skip
 #: With fewer trials an interval over trials covers the whole picture and says nothing.
 FEWEST_FOR_BANDS = 4
-#: With more learners their bands cover each other: then each learner gets a panel of its own too.
+#: With more learners their bands cover each other, and are left out.
 MOST_IN_ONE = 6
 SETTING_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 GREY = "#666666"
@@ -48,8 +49,7 @@ def pyplot() -> Any:
 
 def save(figure: Any, folder: Path, name: str) -> str:
     """Write a figure as PNG and SVG; return its name."""
-    folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / f"{name}.png", dpi=110)
+    save_png(figure, folder / f"{name}.png", dpi=90)
     figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
     pyplot().close(figure)
     return name
@@ -422,7 +422,7 @@ def draw_all(
 def _draw_levels(tables: BySetting, folder: Path, name: str, title: str) -> list[tuple[str, str]]:
     rows = [row for table in tables.values() for row in table]
     learners = {row.objective for row in rows if is_learner(row.objective)}
-    apart = len(learners) > MOST_IN_ONE or len(tables) > 1
+    apart = len(tables) > 1
     bands = " Bands: 95% over trials." if _has_bands(rows) else ""
     caption = f"{title}.{'' if len(learners) > MOST_IN_ONE else bands}"
     drawn = [(save(against_noise(tables, title), folder, name), caption)]

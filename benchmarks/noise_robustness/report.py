@@ -34,21 +34,19 @@ from noise_robustness.tables import (
     make_rows,
     make_setting_rows,
     write_csv,
-    write_trials,
 )
 from noise_robustness.trial import Result, Trial
 
 
 def write_report(folder: Path) -> list[Section]:
-    """Write ``results.csv``, ``trials.csv``, ``report.md``, ``report.html`` and ``figures/``.
+    """Write ``results.csv``, ``report.md``, ``report.html``, ``figures/`` and the trials.
 
-    ``settings.csv`` is written too where objectives ran under several settings of the trees.
+    ``settings.csv`` is written too where objectives ran under several settings of the trees. The
+    trials go into one compressed file a preset (:mod:`noise_robustness.archive`).
     """
     store = Store(folder, create=False)
     sections = []
-    trials_file = folder / "trials.csv"
     try:
-        trials_file.unlink(missing_ok=True)
         for name, data, kept, facts in store.runs():
             results = store.results(name, data)
             if not results:
@@ -57,7 +55,6 @@ def write_report(folder: Path) -> list[Section]:
             rows = make_rows(preset, data, results)
             others = make_setting_rows(preset, data, results)
             figures = draw_all(preset, data, rows, results, folder / "figures")
-            write_trials(name, data, results, trials_file)
             sections.append(Section(preset, data, rows, others, figures, facts, results))
         if not sections:
             raise StoreError(f"{folder} holds no finished trials")
@@ -67,6 +64,7 @@ def write_report(folder: Path) -> list[Section]:
             write_csv(compared, folder / "settings.csv", SettingRow)
         _replace(folder / "report.md", markdown(sections))
         _replace(folder / "report.html", page(sections, folder / "figures"))
+        store.export()
     except OSError as error:
         raise StoreError(f"the report cannot be written to {folder}: {error}") from error
     finally:

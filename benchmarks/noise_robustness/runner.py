@@ -20,7 +20,7 @@ from common.provenance import provenance
 
 from noise_robustness.data import Source
 from noise_robustness.presets import Preset
-from noise_robustness.store import Store
+from noise_robustness.store import WORK, Store
 from noise_robustness.trial import Trial, all_trials
 from noise_robustness.worker import ONE_THREAD, work
 
@@ -125,8 +125,8 @@ def _deaf_to_interrupts() -> Iterator[None]:
 
 @contextmanager
 def _first_in(folder: Path) -> Iterator[bool]:
-    """Tell whether this is the only process at work in a folder."""
-    with (folder / "trials.lock").open("a") as lock:
+    """Yield whether this is the only process at work in a folder."""
+    with (folder / WORK / "trials.lock").open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield True

@@ -1,8 +1,11 @@
-"""Finished trials, kept in one SQLite file: a transaction each, safe against kill -9.
+"""Finished trials: at work in one SQLite file, and kept as one compressed file a preset.
 
-Several processes may write to one file; a trial that two of them ran is kept once.
+A trial is one transaction, safe against kill -9. Several processes may write to one file; a trial
+that two of them ran is kept once. The SQLite file lies in the folder ``work``, which is not under
+version control: it is made again from the compressed files next to that folder.
 """
 
+import hashlib
 import json
 import sqlite3
 import zlib
@@ -14,9 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from noise_robustness.archive import SUFFIX, Run, read_archive, write_archive
 from noise_robustness.presets import Preset, restore_preset
 from noise_robustness.trial import Result, Trial
 
+WORK = "work"
 FILE = "trials.sqlite"
 _SCHEMA = """
 create table if not exists runs (
@@ -28,6 +33,7 @@ create table if not exists trials (
     result text not null, queries blob not null, per_query blob not null, seconds real not null,
     primary key (preset, data, setting, noise, level, objective, trial)
 );
+create table if not exists imported (name text primary key, digest text);
 """
 
 
@@ -39,11 +45,12 @@ class Store:
     """The trials of one results folder."""
 
     def __init__(self, folder: Path, *, create: bool = True) -> None:
-        self.path = folder / FILE
-        if not create and not self.path.is_file():
-            raise StoreError(f"{folder} holds no trials: there is no {FILE} in it")
+        self.folder, self.path = folder, folder / WORK / FILE
+        archives = sorted(folder.glob(f"*{SUFFIX}"))
+        if not (create or archives or self.path.is_file()):
+            raise StoreError(f"{folder} holds no trials: there is no *{SUFFIX} in it")
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"the results folder {folder} cannot be made: {error}") from error
         with self._clear_errors():
@@ -51,8 +58,79 @@ class Store:
             self._base = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
             self._base.execute("pragma journal_mode=wal")
             self._base.execute("pragma synchronous=full")
-            if create:
-                self._base.executescript(_SCHEMA)
+            self._base.executescript(_SCHEMA)
+        for path in archives:
+            self._import(path)
+
+    def _import(self, path: Path) -> None:
+        """Take over the trials of a compressed file, once."""
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        preset = path.name.removesuffix(SUFFIX)
+        with self._clear_errors():
+            seen = self._base.execute("select digest from imported where name = ?", (preset,))
+            if seen.fetchone() == (digest,):
+                return
+        try:
+            runs = read_archive(path)
+        except ValueError as error:
+            raise StoreError(str(error)) from error
+        with self._clear_errors():
+            self._base.execute("begin immediate")
+            try:
+                for run in runs:
+                    self._import_run(preset, run, path)
+                self._note_archive(preset, digest)
+            except BaseException:
+                self._base.execute("rollback")
+                raise
+            self._base.execute("commit")
+
+    def _import_run(self, preset: str, run: Run, path: Path) -> None:
+        self._base.execute(
+            "insert or ignore into runs values (?, ?, ?, ?, ?)",
+            (preset, run.data, run.fingerprint, json.dumps(run.definition),
+             json.dumps(run.provenance)),
+        )  # fmt: skip
+        found, definition = self._base.execute(
+            "select fingerprint, definition from runs where preset = ? and data = ?",
+            (preset, run.data),
+        ).fetchone()
+        if found != run.fingerprint:
+            raise StoreError(
+                f"{self.path} holds trials of {preset} on {run.data} of another definition than "
+                f"{path}: delete one of them"
+            )
+        joined = restore_preset(run.definition).joined_with(restore_preset(json.loads(definition)))
+        self._base.execute(
+            "update runs set definition = ? where preset = ? and data = ?",
+            (json.dumps(asdict(joined)), preset, run.data),
+        )
+        for trial, (result, seconds) in run.results.items():
+            self._insert(preset, run.data, trial, result, seconds)
+
+    def _note_archive(self, preset: str, digest: str) -> None:
+        self._base.execute("insert or replace into imported values (?, ?)", (preset, digest))
+
+    def export(self) -> None:
+        """Write the compressed files, one a preset, next to the work folder."""
+        runs: dict[str, list[Run]] = {}
+        for preset, data, definition, provenance in self.runs():
+            seconds = self.finished(preset, data)
+            results = {
+                trial: (result, seconds[trial])
+                for trial, result in self.results(preset, data).items()
+            }
+            if results:
+                [fingerprint] = self._base.execute(
+                    "select fingerprint from runs where preset = ? and data = ?", (preset, data)
+                ).fetchone()
+                run = Run(data, fingerprint, definition, provenance, results)
+                runs.setdefault(preset, []).append(run)
+        for preset, mine in runs.items():
+            path = self.folder / f"{preset}{SUFFIX}"
+            write_archive(path, mine)
+            with self._clear_errors():
+                self._note_archive(preset, hashlib.sha256(path.read_bytes()).hexdigest())
 
     @contextmanager
     def _clear_errors(self) -> Iterator[None]:
@@ -89,8 +167,8 @@ class Store:
         if found != mine:
             what = "the preset" if found.split(":")[1] == fingerprint[:16] else "the data"
             raise StoreError(
-                f"{self.path.parent} holds trials of {preset.name} on {data} from before {what} "
-                "changed: choose another --out, or delete that folder"
+                f"{self.folder} holds trials of {preset.name} on {data} from before {what} "
+                f"changed: choose another --out, or delete {preset.name}{SUFFIX} and {WORK} there"
             )
         joined = json.dumps(asdict(preset.joined_with(restore_preset(json.loads(earlier)))))
         if joined != earlier:
@@ -104,25 +182,28 @@ class Store:
 
     def add(self, preset: str, data: str, trial: Trial, result: Result, seconds: float) -> None:
         """Keep one trial; it is on the disk when this returns."""
+        with self._clear_errors():
+            self._insert(preset, data, trial, result, seconds)
+
+    def _insert(self, preset: str, data: str, trial: Trial, result: Result, seconds: float) -> None:
         facts = {
             "means": result.means,
             "trees": result.trees,
             "curve": result.curve,
             "noise": result.noise,
         }
-        with self._clear_errors():
-            self._base.execute(
-                "insert or ignore into trials values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    preset,
-                    data,
-                    *trial,
-                    json.dumps(facts),
-                    zlib.compress(result.queries.astype("<i8").tobytes()),
-                    zlib.compress(result.values.astype("<f4").tobytes()),
-                    seconds,
-                ),
-            )
+        self._base.execute(
+            "insert or ignore into trials values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                preset,
+                data,
+                *trial,
+                json.dumps(facts),
+                zlib.compress(result.queries.astype("<i8").tobytes()),
+                zlib.compress(result.values.astype("<f4").tobytes()),
+                seconds,
+            ),
+        )
 
     def finished(self, preset: str, data: str) -> dict[Trial, float]:
         """Return the seconds that each finished trial took."""

@@ -18,7 +18,7 @@ import numpy as np
 from common.objective_names import is_learner
 from scipy import stats
 
-from gbrank.metrics.comparison import holm, sign_flip_test
+from gbrank.metrics import holm, sign_flip_test
 from noise_robustness.presets import Preset
 from noise_robustness.trial import Result, Trial
 
@@ -333,22 +333,15 @@ def by_query(
 
 
 def write_csv(rows: Sequence[Row | SettingRow], path: Path, kind: type = Row) -> None:
-    """Write all rows, with every digit."""
+    """Write all rows, with six digits: later ones depend on the machine."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, [field.name for field in fields(kind)], lineterminator="\n")
         writer.writeheader()
         for row in rows:
-            writer.writerow({k: "" if v != v else v for k, v in asdict(row).items()})
+            writer.writerow({name: _cell(value) for name, value in asdict(row).items()})
 
 
-def write_trials(preset: str, data: str, results: dict[Trial, Result], path: Path) -> None:
-    """Append the metrics of every trial."""
-    new = not path.exists()
-    with path.open("a", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if new:
-            names = ("preset", "data", *Trial._fields, "trees", "metric", "value")
-            writer.writerow(names)
-        for trial, result in results.items():
-            for metric, value in result.means.items():
-                writer.writerow([preset, data, *trial, result.trees, metric, value])
+def _cell(value: object) -> object:
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.6g}"
+    return value

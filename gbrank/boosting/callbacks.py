@@ -24,7 +24,7 @@ class StopEarly:
 
     LightGBM's own callback watches the first metric on every evaluation set; here exactly one
     number decides. A metric of few queries jumps from tree to tree, and the best of many jumps is
-    luck: with ``window`` the mean of that many trees is compared, and the middle one is chosen.
+    chance: with ``window`` the mean of that many trees is compared, and the middle one is chosen.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class KeepBooster:
 
 
 class ShowProgress:
-    """A line that tells trees done, the first metric and the time left; tqdm's bar if installed."""
+    """A line with trees done, the first metric and the time left; tqdm's bar if installed."""
 
     def __init__(self, n_trees: int) -> None:
         self.order, self.before_iteration = 20, False

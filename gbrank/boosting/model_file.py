@@ -1,13 +1,11 @@
 """Model files that travel: LightGBM's text, which other tools read too, and all that Ranker knows.
 
-LightGBM writes a model with a custom objective without an ``objective=`` line, so that converters
-reject it. Here ``lambdarank`` stands in its place, in the header and in the parameters block: like
-every ranking objective it leaves scores as they are. The real objective and whatever else belongs
-to the model are one line of JSON inside the parameters block, ``[gbrank: {...}]``, which LightGBM
-carries along when it writes the model again.
+The text names ``lambdarank`` as objective: see :func:`gbrank.boosting.model_text.portable_text`.
+The real objective and whatever else belongs to the model are one line of JSON inside the parameters
+block, ``[gbrank: {...}]``, which LightGBM carries along when it writes the model again.
 
 The last entry of that line is a SHA-256 of the whole file, its own 64 digits read as zeros. So a
-file in which one byte has changed is refused rather than believed.
+file in which one byte has changed is not believed.
 """
 
 import hashlib
@@ -20,6 +18,7 @@ from typing import Any, NoReturn
 
 import lightgbm as lgb
 
+from gbrank.boosting.model_text import FIRST_LINE, is_complete, portable_text
 from gbrank.boosting.saved_values import decode, encode
 from gbrank.core import write_atomically
 
@@ -67,9 +66,9 @@ def write_model(
     >>> metadata["made for"], bool((same.predict(data.X) == booster.predict(data.X)).all())
     ('fun', True)
     """
-    header, parameters, rest = _portable_text(booster, num_iteration)
+    text, rest = portable_text(booster, num_iteration)
     ours = json.dumps(_stamped(metadata), allow_nan=False)[: -len("}")]
-    before = f"{header}{parameters}[gbrank: {ours}{_CHECKSUM_OPENS}".encode()
+    before = f"{text}[gbrank: {ours}{_CHECKSUM_OPENS}".encode()
     after = f"{_CHECKSUM_CLOSES}]\n{rest}".encode()
     checksum = hashlib.sha256(before + _ZEROS + after).hexdigest().encode()
     write_atomically(path, before + checksum + after)
@@ -78,9 +77,13 @@ def write_model(
 def read_model(path: str | os.PathLike[str]) -> tuple[lgb.Booster, dict[str, Any]]:
     """Return the trees and the metadata of a file that :func:`write_model` wrote.
 
-    Nothing in the file is ever run. A file that is damaged, or not of gbrank, is refused with a
-    ``ValueError`` that says what is wrong; one of a newer version is read with a warning. What was
-    saved by name comes back as a placeholder with that name.
+    Nothing in the file is ever run. A file that is damaged, or not of gbrank, is a ``ValueError``
+    that says what is wrong; one of a newer version is read with a warning. What was saved by name
+    comes back as a placeholder with that name.
+
+    Parameters
+    ----------
+    path : the file.
     """
     data = Path(path).read_bytes()
     where, ours = _find_metadata(data, path)
@@ -88,7 +91,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[lgb.Booster, dict[str, Any
         metadata = json.loads(ours)
         written, newer = _describe(metadata["versions"]), _is_newer(metadata)
     except _UNREADABLE:
-        _refuse(path, "its [gbrank: ...] line does not say which version wrote it")
+        _not_a_model(path, "its [gbrank: ...] line does not say which version wrote it")
     if newer:
         warnings.warn(
             f"{os.fspath(path)} was written by {written}, newer than {_describe(_versions())}; "
@@ -113,20 +116,6 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
 # --- writing ---------------------------------------------------------------------------------
 
 
-def _portable_text(booster: lgb.Booster, num_iteration: int | None) -> tuple[str, str, str]:
-    """Return the text up to the parameters, the parameters, and the rest."""
-    text = booster.model_to_string(num_iteration=num_iteration)
-    top, names, below = text.partition("\nfeature_names=")
-    trees, opening, parameters_on = below.partition("\nparameters:\n")
-    parameters, closing, rest = parameters_on.partition("\nend of parameters\n")
-    if not (names and opening and closing):
-        raise ValueError("the model has no parameters block: it was not trained by gbrank")
-    top = re.sub(r"\nobjective=.*", "", top) + "\nobjective=lambdarank"
-    parameters = re.sub(r"\[gbrank: .*\n", "", parameters)  # of the file it was loaded from
-    parameters = re.sub(r"\[objective: .*\]", "[objective: lambdarank]", parameters, count=1)
-    return f"{top}{names}{trees}{opening}", parameters, f"{closing}{rest}"
-
-
 def _stamped(metadata: dict[str, Any]) -> dict[str, Any]:
     return {"format": FORMAT, "versions": _versions(), **encode(metadata)}
 
@@ -147,31 +136,33 @@ def _describe(versions: dict[str, str]) -> str:
 def _find_metadata(data: bytes, path: str | os.PathLike[str]) -> tuple[slice, bytes]:
     """Return the place of our line and its JSON, after all checks that bytes allow."""
     if not data:
-        _refuse(path, "it is empty")
-    if data.startswith(b"tree\r\n"):
-        _refuse(path, "its line ends were changed to those of Windows; copy it as a binary file")
-    if not data.startswith(b"tree\n"):
-        _refuse(path, "a text that starts with the line 'tree' was expected")
+        _not_a_model(path, "it is empty")
+    if data.startswith(FIRST_LINE.replace("\n", "\r\n").encode()):
+        _not_a_model(
+            path, "its line ends were changed to those of Windows; copy it as a binary file"
+        )
+    if not data.startswith(FIRST_LINE.encode()):
+        _not_a_model(path, "a text that starts with the line 'tree' was expected")
     lines = list(_OUR_LINE.finditer(data))
-    if not lines and b"\nend of parameters\n" not in data:
-        _refuse(path, "it breaks off before its end")
+    if not lines and not is_complete(data):
+        _not_a_model(path, "it breaks off before its end")
     if not lines:
-        _refuse(
+        _not_a_model(
             path,
             "it has no [gbrank: ...] line. If LightGBM wrote it, read it with "
             "lightgbm.Booster(model_file=...)",
         )
     found = _CHECKSUM.search(lines[-1][1])
     if len(lines) > 1 or found is None:
-        _refuse(path, "its [gbrank: ...] line is damaged")
+        _not_a_model(path, "its [gbrank: ...] line is damaged")
     start = lines[0].start(1) + found.start(1)
     signed = data[:start] + _ZEROS + data[start + len(_ZEROS) :]
     if hashlib.sha256(signed).hexdigest().encode() != found[1]:
-        _refuse(path, "it was damaged or edited: its checksum does not fit its contents")
+        _not_a_model(path, "it was damaged or edited: its checksum does not fit its contents")
     return slice(lines[0].start(), lines[0].end()), lines[0][1]
 
 
-def _refuse(path: str | os.PathLike[str], why: str) -> NoReturn:
+def _not_a_model(path: str | os.PathLike[str], why: str) -> NoReturn:
     raise ValueError(f"{os.fspath(path)} is not a model file of gbrank: {why}")
 
 

@@ -24,7 +24,7 @@ _PLAIN_DTYPE = re.compile(r"[<>=|]?(b1|[iuf][1248]|U[0-9]{1,6}|O)")
 
 @dataclass(frozen=True)
 class SavedByName:
-    """Stands in for a function, or another object, of which a file holds only the name."""
+    """The placeholder of a function, or another object, of which a file holds only the name."""
 
     name: str
 
@@ -34,12 +34,12 @@ class SavedByName:
 
 @dataclass(frozen=True)
 class UnknownObjective:
-    """Stands in for an objective that cannot be built here; ``saved`` is all the file says of it.
+    """The placeholder of an objective that cannot be built here.
 
     Attributes
     ----------
     name : its name in the registry, or that of its class if it was not registered.
-    saved : its entry in the file.
+    saved : its entry in the file, which is all that is known of it.
     why : why it cannot be built.
     """
 

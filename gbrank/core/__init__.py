@@ -3,6 +3,14 @@
 from gbrank.core.data import RankingData
 from gbrank.core.fastmath import exp, exp32, log, sigmoid
 from gbrank.core.files import atomic_file, removed_if_ended, write_atomically
+from gbrank.core.folds import (
+    check_whole_queries,
+    draw_queries,
+    hold_out_queries,
+    query_folds,
+    query_strata,
+    split_rows,
+)
 from gbrank.core.frames import (
     as_lightgbm_input,
     batches,
@@ -24,12 +32,13 @@ from gbrank.core.gains import (
     compute_gains,
     ideal_dcg,
 )
-from gbrank.core.ids import as_ids, number_runs, stable_argsort
+from gbrank.core.ids import as_ids, is_missing, number_runs, stable_argsort
 from gbrank.core.kernels import EXACT_MATH, kernel
 from gbrank.core.queries import QueryLayout
 from gbrank.core.rng import draw_categories, random_key, random_uniform
-from gbrank.core.sorting import sort_by_score
-from gbrank.core.threads import cut_queries, resolve_n_jobs, run_blocks, share_pieces
+from gbrank.core.sorting import sort_by_score, sort_descending
+from gbrank.core.threads import cut_queries, resolve_n_jobs, share_pieces
+from gbrank.core.training_data import TrainingData
 from gbrank.core.typing import BoolArray, Float32Array, FloatArray, IntArray
 from gbrank.core.validation import (
     as_numbers,
@@ -45,6 +54,7 @@ from gbrank.core.validation import (
     check_seed,
     check_weights,
     count_rows,
+    did_you_mean,
     one_column,
     one_dimensional,
 )
@@ -63,6 +73,7 @@ __all__ = [
     "PowerDiscount",
     "QueryLayout",
     "RankingData",
+    "TrainingData",
     "as_ids",
     "as_lightgbm_input",
     "as_numbers",
@@ -79,16 +90,21 @@ __all__ = [
     "check_scores",
     "check_seed",
     "check_weights",
+    "check_whole_queries",
     "column_names",
     "compute_discounts",
     "compute_gains",
     "count_rows",
     "count_rows_of",
     "cut_queries",
+    "did_you_mean",
     "draw_categories",
+    "draw_queries",
     "exp",
     "exp32",
+    "hold_out_queries",
     "ideal_dcg",
+    "is_missing",
     "is_sequence",
     "is_table",
     "kernel",
@@ -97,16 +113,19 @@ __all__ = [
     "numeric_matrix",
     "one_column",
     "one_dimensional",
+    "query_folds",
+    "query_strata",
     "random_key",
     "random_uniform",
     "ranks",
     "removed_if_ended",
     "resolve_n_jobs",
-    "run_blocks",
     "share_pieces",
     "shares",
     "sigmoid",
     "sort_by_score",
+    "sort_descending",
+    "split_rows",
     "stable_argsort",
     "take_column",
     "take_rows",

@@ -185,6 +185,12 @@ class RankingData:
         first = round(fraction * self.n_queries)
         return self.take(order[:first]), self.take(order[first:])
 
+    def with_init_score(self, init_score: FloatArray) -> Self:
+        """Return the same rows with other scores to start from."""
+        changed = replace(self, init_score=init_score)
+        changed.__dict__["layout"] = self.layout
+        return changed
+
     def _check_queries(self, queries: ArrayLike) -> IntArray:
         chosen = _as_places("queries", queries)
         wrong = (chosen < 0) | (chosen >= self.n_queries)

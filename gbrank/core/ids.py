@@ -92,7 +92,7 @@ def _number_hashables(entries: list[Any]) -> tuple[IntArray, IntArray]:
     except TypeError:
         _refuse_unhashable(entries)
         raise
-    missing = np.array([not _equals_itself(entry) for entry in numbers], dtype=np.bool_)
+    missing = np.array([is_missing(entry) for entry in numbers], dtype=np.bool_)
     if missing.any():
         check_present(missing[codes], "qid")
     first = np.empty(len(numbers), dtype=np.int64)
@@ -100,12 +100,12 @@ def _number_hashables(entries: list[Any]) -> tuple[IntArray, IntArray]:
     return codes, first
 
 
-def _equals_itself(entry: Any) -> bool:
-    """Return False for None, NaN, NaT and pandas' NA: the ids that are missing."""
+def is_missing(entry: Any) -> bool:
+    """Return True for None, NaN, NaT and pandas' NA."""
     try:
-        return entry is not None and bool(entry == entry)
+        return entry is None or not bool(entry == entry)
     except TypeError:  # NA is neither equal nor unequal
-        return False
+        return True
 
 
 def _as_bits(values: NDArray[Any]) -> NDArray[np.uint64]:

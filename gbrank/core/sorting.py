@@ -1,8 +1,9 @@
-"""Ranks the documents of a query by score, starting from the order they had one step before.
+"""The one sort: documents by score, the highest first, equal scores by row.
 
-The order is total: higher scores first, equal scores by row. Whatever the starting order and the
-algorithm, the result is therefore the same, and remembering the last order changes nothing but
-time: between two boosting iterations a list moves little, and insertion puts it right in one pass.
+The order is total. Whatever the starting order and the algorithm, the result is therefore the same,
+and a good starting order changes nothing but time: insertion puts a nearly sorted list right in one
+pass, and leaves the others to merging. Objectives start from the order of one step before, as
+between two boosting iterations a list moves little; metrics from buckets of scores.
 """
 
 from gbrank.core.kernels import EXACT_MATH, kernel
@@ -20,9 +21,18 @@ def sort_by_score(scores, order, keys, spare_keys, spare_order):
     m = len(scores)
     for i in range(m):
         keys[i] = scores[order[i]]
+    sort_descending(keys, order, m, spare_keys, spare_order)
+
+
+@kernel(EXACT_MATH)
+def sort_descending(keys, order, m, spare_keys, spare_order):
+    """Sort the first ``m`` keys, the highest first, and ``order`` with them.
+
+    Equal keys are in ascending order of ``order``.
+    """
     budget = _MOVES_PER_DOCUMENT * m if m > _RUN else m * m
     if not _insertion_sort(keys, order, 0, m, budget):
-        _merge_sort(keys, order, spare_keys, spare_order)
+        _merge_sort(keys, order, m, spare_keys, spare_order)
 
 
 @kernel(EXACT_MATH)
@@ -44,29 +54,28 @@ def _insertion_sort(keys, order, start, stop, budget):
 
 
 @kernel(EXACT_MATH)
-def _merge_sort(keys, order, spare_keys, spare_order):
-    m = len(keys)
+def _merge_sort(keys, order, m, spare_keys, spare_order):
     for start in range(0, m, _RUN):
         _insertion_sort(keys, order, start, min(start + _RUN, m), m * m)
     width = _RUN
     while width < m:
         for start in range(0, m, 2 * width):
             middle, stop = min(start + width, m), min(start + 2 * width, m)
-            left, right = start, middle
-            for out in range(start, stop):
-                take_left = left < middle and (
-                    right >= stop
-                    or keys[left] > keys[right]
-                    or (keys[left] == keys[right] and order[left] < order[right])
+            left, right, place = start, middle, start
+            while left < middle and right < stop:
+                take_right = keys[right] > keys[left] or (
+                    keys[right] == keys[left] and order[right] < order[left]
                 )
-                source = left if take_left else right
-                spare_keys[out] = keys[source]
-                spare_order[out] = order[source]
-                if take_left:
-                    left += 1
-                else:
-                    right += 1
-        for i in range(m):
-            keys[i] = spare_keys[i]
-            order[i] = spare_order[i]
+                spare_keys[place] = keys[right] if take_right else keys[left]
+                spare_order[place] = order[right] if take_right else order[left]
+                right += take_right
+                left += 1 - take_right
+                place += 1
+            for i in range(left, middle):  # what is left of the right half is in place already
+                spare_keys[place] = keys[i]
+                spare_order[place] = order[i]
+                place += 1
+            for i in range(start, place):
+                keys[i] = spare_keys[i]
+                order[i] = spare_order[i]
         width *= 2

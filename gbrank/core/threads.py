@@ -1,4 +1,4 @@
-"""Runs a kernel over blocks of queries on plain threads.
+"""Runs a kernel over blocks of queries on plain threads: the one runner.
 
 numba's own threads (``parallel=True``) abort after ``fork`` and when two Python threads enter at
 once, so a kernel here is ordinary single-threaded code over a range of queries that releases the
@@ -7,10 +7,7 @@ fork.
 """
 
 import _thread
-import contextlib
 import os
-import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -80,58 +77,6 @@ def cut_queries(cost: NDArray[np.int64], n_blocks: int) -> NDArray[np.int64]:
     n_blocks = int(max(1, min(n_blocks, n_queries, total[-1] // MIN_BLOCK_COST)))
     inner = np.searchsorted(total, total[-1] * np.arange(1, n_blocks) / n_blocks) + 1
     return np.unique(np.concatenate(([0], inner, [n_queries]))).astype(np.int64)
-
-
-def run_blocks(work: Callable[[int, int, int], object], cuts: NDArray[np.int64]) -> None:
-    """Call ``work(block, first_query, last_query)`` for every block, each on a thread of its own.
-
-    The calling thread takes the first block, and those for which no thread can be had. An error in
-    any block is raised here after all have ended, as is an interrupt: no thread is left behind that
-    still writes into arrays which the caller may use again.
-    """
-    spans = [(block, int(cuts[block]), int(cuts[block + 1])) for block in range(len(cuts) - 1)]
-    if len(spans) <= 1:
-        for span in spans:
-            work(*span)
-        return
-    begun: list[int] = []
-    ended: list[int] = []
-    errors: list[BaseException] = []
-    given_up = False
-
-    def guarded(block: int, first: int, last: int) -> None:
-        begun.append(block)
-        try:
-            if not given_up:
-                work(block, first, last)
-        except BaseException as error:  # handed to the caller below
-            errors.append(error)
-        finally:
-            ended.append(block)
-
-    threads: list[threading.Thread] = []
-    own = spans[:1]
-    try:
-        for span in spans[1:]:
-            thread = threading.Thread(target=guarded, args=span, daemon=True)
-            try:
-                thread.start()
-                threads.append(thread)
-            except RuntimeError:  # the system, or an interpreter that shuts down, gives no more
-                own.append(span)
-        for span in own:
-            work(*span)
-        for thread in threads:
-            thread.join()
-    except BaseException:
-        # After an interrupt a thread may run that was never listed, and join() cannot be trusted.
-        given_up = True
-        while len(ended) < len(begun):
-            with contextlib.suppress(KeyboardInterrupt):  # one is on its way already
-                time.sleep(0.001)
-        raise
-    if errors:
-        raise errors[0]
 
 
 def share_pieces(work: Callable[[int, int], object], n_pieces: int, n_threads: int) -> None:

@@ -1,7 +1,8 @@
 """Every check of an argument: errors that name it, what it takes and what came."""
 
+import difflib
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,17 @@ from gbrank.core.typing import FloatArray
 
 if TYPE_CHECKING:  # a layout is made from checked arguments
     from gbrank.core.queries import QueryLayout
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a hint for an error message: the most similar known name, or nothing.
+
+    >>> from gbrank.core import did_you_mean
+    >>> did_you_mean("ndgc", ["err", "ndcg"])
+    "; did you mean 'ndcg'?"
+    """
+    similar = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {similar[0]!r}?" if similar else ""
 
 
 def check_choice(name: str, value: Any, choices: Sequence[Any], *, also: str = "") -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gbrank.core import FloatArray, IntArray, run_blocks
+from gbrank.core import FloatArray, IntArray, share_pieces
 from gbrank.data import _parser
 from gbrank.data._decimal import nearest_float
 from gbrank.data._table import RowTable
@@ -235,18 +235,14 @@ class FileReader:
     def _parse(self, parts: list[_Part], blocks: LineBlocks, read_on: bool) -> None:
         """Parse all parts and, at the same time if there are threads, read the next block."""
 
-        def work(block: int, *_: int) -> None:
-            if block == len(parts):
+        def work(_: int, task: int) -> None:
+            if task == len(parts):
                 blocks.read()
             else:
-                parts[block].parse(blocks.text, self.table, self.options)
+                parts[task].parse(blocks.text, self.table, self.options)
 
         n_tasks = len(parts) + read_on
-        if self.n_threads > 1:
-            run_blocks(work, np.arange(n_tasks + 1))
-        else:
-            for task in range(n_tasks):
-                work(task)
+        share_pieces(work, n_tasks, n_tasks if self.n_threads > 1 else 1)
 
     def _refuse_errors(self, parts: list[_Part], text: NDArray[np.uint8]) -> None:
         n_lines = self.n_lines

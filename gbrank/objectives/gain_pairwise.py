@@ -5,9 +5,8 @@ Loss of a query::
     sum_j u_j sum_{l != j} phi(s_j - s_l),    u = G(r) / Z(r)
 
 with phi one of ``log(1 + e^-x)`` (logistic), ``e^-x`` (exponential) and ``max(0, 1 - x)^2``
-(squared hinge). All three are convex and decrease at 0, and u enters linearly: the scores that
-minimise the expected loss are therefore ordered as E[u], the order that is best for NDCG.
-``norm=None`` takes ``u = G``, whose expectation orders documents best for ERR.
+(squared hinge). The scores that minimise the expected loss are ordered as E[u], the order that is
+best for NDCG. ``norm=None`` takes ``u = G``, whose expectation orders documents best for ERR.
 
 The paper prints ``phi(s_l - s_j)``. With a phi that does not increase this rewards a relevant
 document for falling behind: its minimiser is in reverse order. The orientation here is the one
@@ -20,7 +19,7 @@ not where a margin is 1)::
     h_j = u_j sum_l phi''(s_j - s_l) + sum_l u_l phi''(s_l - s_j)
 
 - logistic: only pairs with a relevant document count, so documents are sorted by u once per
-  training; the pairs themselves: see :mod:`gbrank.objectives.pairs`.
+  training; the pairs themselves: see :mod:`gbrank.objectives._pairs`.
 - exponential: ``e^-(s_j - s_l)`` is a product, so with ``A = sum_l u_l e^-s_l`` and
   ``B = sum_l e^s_l`` there remain ``g_j = e^s_j A - u_j e^-s_j B`` and
   ``h_j = e^s_j A + u_j e^-s_j B - 2 u_j``: O(m).
@@ -43,7 +42,6 @@ import numpy as np
 
 from gbrank.core import (
     DiscountSpec,
-    Float32Array,
     FloatArray,
     GainSpec,
     IntArray,
@@ -53,10 +51,11 @@ from gbrank.core import (
     kernel,
     sort_by_score,
 )
-from gbrank.objectives.labels import order_by_label
-from gbrank.objectives.pairs import logistic_pairs
-from gbrank.objectives.relevance import RelevanceObjective
-from gbrank.objectives.softmax import zero_step
+from gbrank.objectives._kernels import zero_step
+from gbrank.objectives._label_order import order_by_label
+from gbrank.objectives._pairs import logistic_pairs
+from gbrank.objectives._registry import register_objective
+from gbrank.objectives._relevance import RelevanceObjective
 
 _LIMIT = 1e30  # of gradients and hessians, and of score distances of the squared hinge
 _REACH = 300.0  # of the exponential on either side of the middle score
@@ -161,7 +160,7 @@ def _squared_hinge_query(scores, weights, order, g, h, scratch):
 
 @kernel()
 def _gain_pairwise_block(
-    first, last, bounds, scores, weights, scales, counts, order, phi, scratch, grad, hess
+    first, last, bounds, scores, weights, scales, counts, order, phi, iteration, scratch, grad, hess
 ):
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
@@ -212,6 +211,12 @@ class GainPairwise(RelevanceObjective):
     (array([-1. ,  0.5,  0.5], dtype=float32), array([0.5 , 0.25, 0.25], dtype=float32))
     """
 
+    formula = "`sum_j u_j sum_l phi(s_j - s_l)`, `u = G(r) / Z(r)`, `phi` logistic"
+    consistent_with = "NDCG; with `norm=None` ERR"
+    cost = "relevant documents times `m`; about `m` with `phi` exponential or squared hinge"
+    when = "a guarantee for noisy labels"
+
+    kernel = staticmethod(_gain_pairwise_block)
     scratch_rows: ClassVar[int] = 8
     shift_invariant: ClassVar[bool] = True
 
@@ -259,21 +264,8 @@ class GainPairwise(RelevanceObjective):
         # about half of the documents meet all others, and eight pairs cost as much as a document
         return sizes * (1 + sizes // 8) if self.phi == "logistic" else sizes
 
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        _gain_pairwise_block(
-            first, last, bounds, scores, *prepared, _CODES[self.phi], scratch, grad, hess
-        )
+    def kernel_params(self) -> tuple[Any, ...]:
+        return (_CODES[self.phi],)
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
@@ -289,3 +281,6 @@ class GainPairwise(RelevanceObjective):
             margins = scores[j] - np.delete(scores, j)
             total += relevance[j] * float(_PHI[self.phi](margins).sum())
         return total
+
+
+register_objective("gain_pairwise", GainPairwise)

@@ -28,7 +28,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gbrank.core import (
-    Float32Array,
     FloatArray,
     GainSpec,
     IntArray,
@@ -43,8 +42,9 @@ from gbrank.core import (
     kernel,
     sort_by_score,
 )
-from gbrank.objectives.base import PADDING, Objective
-from gbrank.objectives.softmax import zero_step
+from gbrank.objectives._kernels import PADDING, zero_step
+from gbrank.objectives._registry import register_objective
+from gbrank.objectives.base import Objective
 
 # LightGBM's constant is a float32 too.
 _DISTANCE_FLOOR = np.float32(0.01)
@@ -162,40 +162,18 @@ def _lambdamart_query(
 
 @kernel()
 def _lambdamart_block(
-    first,
-    last,
-    bounds,
-    scores,
-    shares,
-    order,
-    counts,
-    discounts,
-    sigmoid,
-    truncation,
-    norm,
-    scratch,
-    grad,
-    hess,
-):
+    first, last, bounds, scores, shares, order, counts, discounts, sigmoid, truncation, norm,
+    iteration, scratch, grad, hess,
+):  # fmt: skip
     keys, spare_order = scratch[0], scratch[1].view(np.int64)
     rows = scratch[2:].reshape(-1).view(np.float32).reshape(8, scratch.shape[1])
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
         if counts[q]:
             _lambdamart_query(
-                scores[a:b],
-                shares[a:b],
-                order[a:b],
-                discounts,
-                sigmoid,
-                truncation,
-                norm,
-                keys,
-                spare_order,
-                rows,
-                grad[a:b],
-                hess[a:b],
-            )
+                scores[a:b], shares[a:b], order[a:b], discounts, sigmoid, truncation, norm,
+                keys, spare_order, rows, grad[a:b], hess[a:b],
+            )  # fmt: skip
         else:
             zero_step(grad[a:b], hess[a:b])
 
@@ -228,6 +206,12 @@ class LambdaMART(Objective):
     array([-0.18453512,  0.18453512], dtype=float32)
     """
 
+    formula = "none: gradients of pairs, weighted by what a swap of the two would change in NDCG"
+    consistent_with = "nothing is proved"
+    cost = "`m T` for `truncation_level=T`, and a sort"
+    when = 'what `"lambdarank"` does now'
+
+    kernel = staticmethod(_lambdamart_block)
     has_loss: ClassVar[bool] = False
     scratch_rows: ClassVar[int] = 6
 
@@ -263,33 +247,13 @@ class LambdaMART(Objective):
         order = np.arange(layout.n_rows, dtype=np.int64) - np.repeat(bounds[:-1], sizes)
         return shares.astype(np.float32), order, counts, discounts.astype(np.float32)
 
+    def kernel_params(self) -> tuple[Any, ...]:
+        return float(self.sigmoid), int(self.truncation_level), bool(self.norm)
+
     def query_cost(self, sizes: IntArray) -> IntArray:
         # ranking and gathering a document costs about as much as eight pairs
         cost: IntArray = sizes * (8 + np.minimum(sizes, self.truncation_level)) // 4
         return cost
 
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        _lambdamart_block(
-            first,
-            last,
-            bounds,
-            scores,
-            *prepared,
-            float(self.sigmoid),
-            self.truncation_level,
-            self.norm,
-            scratch,
-            grad,
-            hess,
-        )
+
+register_objective("lambdamart", LambdaMART)

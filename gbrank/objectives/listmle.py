@@ -22,12 +22,12 @@ References: Xia, Liu, Wang, Zhang, Li, Listwise approach to learning to rank: th
 ICML 2008; Xia, Liu, Li, Statistical consistency of top-k ranking, NIPS 2009, equations 9 and 10.
 """
 
+import sys
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gbrank.core import (
-    Float32Array,
     FloatArray,
     IntArray,
     QueryLayout,
@@ -38,9 +38,10 @@ from gbrank.core import (
     random_key,
     random_uniform,
 )
+from gbrank.objectives._kernels import zero_step
+from gbrank.objectives._label_order import order_by_label
+from gbrank.objectives._registry import register_objective
 from gbrank.objectives.base import Objective
-from gbrank.objectives.labels import order_by_label
-from gbrank.objectives.softmax import zero_step
 
 _INT32 = np.int32
 
@@ -156,6 +157,15 @@ class ListMLE(Objective):
     array([ 0.33333334, -0.6666667 ,  0.33333334], dtype=float32)
     """
 
+    formula = "`-log P(label order)` of the Plackett-Luce model; the first `k` factors with `k=`"
+    consistent_with = (
+        "the top-k 0-1 loss with `k=`, else the permutation 0-1 loss, for order-preserving label "
+        "distributions"
+    )
+    cost = "`m`"
+    when = "labels that are orders; the top of the list"
+
+    kernel = staticmethod(_listmle_block)
     scratch_rows: ClassVar[int] = 7
     exact_hessian: ClassVar[bool] = True
     uses_random_numbers: bool = True
@@ -176,31 +186,8 @@ class ListMLE(Objective):
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         return order_by_label(labels, layout)
 
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        _listmle_block(
-            first,
-            last,
-            bounds,
-            scores,
-            *prepared,
-            len(scores) if self.k is None else int(self.k),
-            int(self.random_state),
-            iteration,
-            scratch,
-            grad,
-            hess,
-        )
+    def kernel_params(self) -> tuple[Any, ...]:
+        return sys.maxsize if self.k is None else int(self.k), int(self.random_state)
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
@@ -222,3 +209,6 @@ class ListMLE(Objective):
             j = i + int(tied * random_uniform(*key, i))
             order[[i, j]] = order[[j, i]]
         return order
+
+
+register_objective("listmle", ListMLE)

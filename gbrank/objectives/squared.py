@@ -22,26 +22,27 @@ import numpy as np
 
 from gbrank.core import (
     DiscountSpec,
-    Float32Array,
     FloatArray,
     GainSpec,
-    IntArray,
     QueryLayout,
     check_choice,
     compute_gains,
     kernel,
 )
-from gbrank.objectives.relevance import RelevanceObjective
+from gbrank.objectives._registry import register_objective
+from gbrank.objectives._relevance import RelevanceObjective
 
 _FARTHEST = 1e30
 
 
 @kernel()
-def _squared_rows(scores, target, hessian, grad, hess):
-    for i in range(len(scores)):
-        difference = min(max(scores[i] - target[i], -_FARTHEST), _FARTHEST)
-        grad[i] = np.float32(hessian[i] * difference)
-        hess[i] = np.float32(hessian[i])
+def _squared_block(first, last, bounds, scores, target, hessian, iteration, scratch, grad, hess):
+    a, b = bounds[first], bounds[last]  # documents do not depend on one another
+    s, u, c, g, h = scores[a:b], target[a:b], hessian[a:b], grad[a:b], hess[a:b]
+    for i in range(len(s)):
+        difference = min(max(s[i] - u[i], -_FARTHEST), _FARTHEST)
+        g[i] = np.float32(c[i] * difference)
+        h[i] = np.float32(c[i])
 
 
 class Squared(RelevanceObjective):
@@ -63,7 +64,7 @@ class Squared(RelevanceObjective):
     discount : "log", "power", "zipf", "exp" or callable, default="log"
         What a rank is worth: see :func:`gbrank.gains.compute_discounts`.
     reduction : {"sum", "mean"}, default="sum"
-        "mean" divides by twice the number of documents. Curvatures then are 1 / m, and a query
+        "mean" divides by twice the number of documents. Hessians then are 1 / m, and a query
         has total weight 1: mind LightGBM's ``min_sum_hessian_in_leaf``.
     n_jobs : int, default=None
         Threads of a step; ``None`` follows LightGBM's ``num_threads`` where that is visible.
@@ -82,6 +83,12 @@ class Squared(RelevanceObjective):
     array([2., 2., 2.], dtype=float32)
     """
 
+    formula = "`sum (s_i - u_i)^2`, `u = G(r) / Z(r)`"
+    consistent_with = "NDCG; not with `norm=None`"
+    cost = "`m`"
+    when = "a guarantee at the price of regression"
+
+    kernel = staticmethod(_squared_block)
     exact_hessian: ClassVar[bool] = True
 
     def __init__(
@@ -116,21 +123,6 @@ class Squared(RelevanceObjective):
         of_query = 2.0 / (2.0 * np.maximum(layout.sizes, 1) if self.reduction == "mean" else 1.0)
         return target, np.repeat(np.where(counts, of_query, 0.0), layout.sizes)
 
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        rows = slice(bounds[first], bounds[last])  # documents do not depend on one another
-        _squared_rows(scores[rows], *(values[rows] for values in prepared), grad[rows], hess[rows])
-
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
     ) -> float:
@@ -142,3 +134,6 @@ class Squared(RelevanceObjective):
             return 0.0
         total = float(np.sum(np.clip(scores - target, -_FARTHEST, _FARTHEST) ** 2))
         return total / (2 * len(labels)) if self.reduction == "mean" else total
+
+
+register_objective("squared", Squared)

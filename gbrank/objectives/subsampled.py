@@ -11,9 +11,7 @@ in ``min_data_in_leaf``.
 from typing import Any
 
 from gbrank.core import (
-    Float32Array,
     FloatArray,
-    IntArray,
     QueryLayout,
     check_number,
     check_seed,
@@ -21,8 +19,8 @@ from gbrank.core import (
     random_key,
     random_uniform,
 )
+from gbrank.objectives._wrapped import WrappedObjective
 from gbrank.objectives.base import Objective
-from gbrank.objectives.wrapped import WrappedObjective
 
 # A stream of its own: the wrapped objective may have the same seed.
 _STREAM = 0x51BEEF
@@ -40,6 +38,13 @@ def _zero_dropped(first, last, bounds, fraction, seed, iteration, grad, hess):
         if not _is_kept(fraction, seed, iteration, q):
             grad[bounds[q] : bounds[q + 1]] = 0.0
             hess[bounds[q] : bounds[q + 1]] = 0.0
+
+
+def _subsampled_block(
+    first, last, bounds, scores, step, fraction, seed, iteration, scratch, grad, hess
+):
+    step(first, last, bounds, scores, iteration, scratch, grad, hess)
+    _zero_dropped(first, last, bounds, fraction, seed, iteration, grad, hess)
 
 
 class QuerySubsampled(WrappedObjective):
@@ -64,6 +69,8 @@ class QuerySubsampled(WrappedObjective):
     >>> hess.reshape(4, 2)[:, 0]  # two of the four queries are dropped in this iteration
     array([..., dtype=float32)
     """
+
+    kernel = staticmethod(_subsampled_block)
 
     def __init__(
         self,
@@ -90,25 +97,10 @@ class QuerySubsampled(WrappedObjective):
         check_seed(self.random_state)
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
-        inner = self.inner
-        return inner, inner.prepare(labels, layout)
+        return (self.inner.make_step(labels, layout),)
 
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        inner, of_inner = prepared
-        inner.step(first, last, bounds, scores, of_inner, iteration, scratch, grad, hess)
-        fraction, seed = float(self.fraction), int(self.random_state)
-        _zero_dropped(first, last, bounds, fraction, seed, iteration, grad, hess)
+    def kernel_params(self) -> tuple[Any, ...]:
+        return float(self.fraction), int(self.random_state)
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int

@@ -17,7 +17,7 @@ with gamma_i one of
   convex;
 - one constant.
 
-Gradient ``rho - phi``; numerator and hessian: see :mod:`gbrank.objectives.softmax`.
+Gradient ``rho - phi``; numerator and hessian: see :mod:`gbrank.objectives._softmax`.
 
 It is a convex bound on (minus, translated, log-transformed) NDCG, and consistent with NDCG when
 each query has one fixed label vector or single clicks; in general it is not.
@@ -32,9 +32,7 @@ import numpy as np
 
 from gbrank.core import (
     EXACT_MATH,
-    Float32Array,
     FloatArray,
-    IntArray,
     QueryLayout,
     check_choice,
     check_number,
@@ -45,14 +43,15 @@ from gbrank.core import (
     random_key,
     random_uniform,
 )
-from gbrank.objectives.base import Objective
-from gbrank.objectives.softmax import (
+from gbrank.objectives._kernels import zero_step
+from gbrank.objectives._registry import register_objective
+from gbrank.objectives._softmax import (
     SOFTMAX_ROWS,
     check_neumann_order,
     log_partition,
     softmax_step,
-    zero_step,
 )
+from gbrank.objectives.base import Objective
 
 _CONSTANT, _COUNTER, _LIGHTGBM, _ANNEALED, _TIGHT = 0, 1, 2, 3, 4
 # The fixed point is a vertex of the cube and is reached exactly; this many passes have always done.
@@ -138,21 +137,9 @@ def _draw_target(powers, scores, source, gamma, seed, iteration, query, target):
 
 @kernel()
 def _xendcg_block(
-    first,
-    last,
-    bounds,
-    scores,
-    powers,
-    source,
-    gamma,
-    eps,
-    order,
-    seed,
-    iteration,
-    scratch,
-    grad,
+    first, last, bounds, scores, powers, source, gamma, eps, order, seed, iteration, scratch, grad,
     hess,
-):
+):  # fmt: skip
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
         if b - a > 1:
@@ -201,6 +188,18 @@ class XENDCG(Objective):
     (array([-0.3,  0.3], dtype=float32), array([0.25, 0.25], dtype=float32))
     """
 
+    formula = (
+        "`-sum phi_i log rho_i`, `phi_i = (2^r_i - gamma_i) / sum_j (2^r_j - gamma_j)`, `gamma` "
+        "uniform in [0, 1), drawn again for each tree"
+    )
+    consistent_with = (
+        "NDCG, if each query has one fixed label vector or single clicks; not in general. A convex "
+        "bound on NDCG"
+    )
+    cost = "`m`"
+    when = "the default; cheap, also on long lists"
+
+    kernel = staticmethod(_xendcg_block)
     scratch_rows: ClassVar[int] = SOFTMAX_ROWS + 1
     exact_hessian: ClassVar[bool] = True
 
@@ -253,7 +252,11 @@ class XENDCG(Objective):
         compute_gains(labels, "exp", layout)
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
-        return (compute_gains(labels, "exp", layout) + 1.0, *self._gamma_source())
+        return (compute_gains(labels, "exp", layout) + 1.0,)
+
+    def kernel_params(self) -> tuple[Any, ...]:
+        order, seed = int(self.neumann_order), int(self.random_state)
+        return *self._gamma_source(), float(self.eps), order, seed
 
     def _gamma_source(self) -> tuple[int, float]:
         if not isinstance(self.gamma, str):
@@ -263,33 +266,6 @@ class XENDCG(Objective):
         if self.gamma == "annealed":
             return _ANNEALED, float(self.anneal)
         return (_COUNTER if self.generator == "counter" else _LIGHTGBM), 0.0
-
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        _xendcg_block(
-            first,
-            last,
-            bounds,
-            scores,
-            *prepared,
-            float(self.eps),
-            self.neumann_order,
-            self.random_state,
-            iteration,
-            scratch,
-            grad,
-            hess,
-        )
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
@@ -314,3 +290,6 @@ def _least_loss(powers: FloatArray, costs: FloatArray) -> float:
     targets = powers[None, :] - (costs[None, :] >= np.append(costs, np.inf)[:, None])
     targets = targets[targets.sum(axis=1) > 0]
     return float((targets @ costs / targets.sum(axis=1)).min())
+
+
+register_objective("xendcg", XENDCG)

@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gbrank.core import FloatArray, IntArray, as_ids, as_numbers, number_runs, one_dimensional
+from gbrank.core import (
+    FloatArray,
+    IntArray,
+    as_ids,
+    as_numbers,
+    is_missing,
+    number_runs,
+    one_dimensional,
+)
 
 #: What an item may be: a row of X, a key that each row has, or a place among the rows of its query.
 ITEM_KINDS = ("row", "key", "position")
@@ -52,7 +60,7 @@ def _places_in(table: NDArray[Any], wanted: NDArray[Any]) -> IntArray:
 
 
 def read_ids(values: Any, name: str) -> Ids:
-    """Number ids; refuse missing and unhashable ones."""
+    """Number ids; missing and unhashable ones are errors."""
     try:
         array = as_ids(values)
         if isinstance(array, np.ndarray) and array.dtype.kind in "iu" and len(array):
@@ -88,29 +96,29 @@ def read_items(values: Any, name: str, kind: str) -> IntArray | Ids:
     if kind == "key":
         return read_ids(values, name)
     try:
-        return read_whole_numbers(values, name)
+        return read_integers(values, name)
     except TypeError as error:
         raise TypeError(f'{error}; for items that are not {kind}s give items="key"') from None
 
 
-def read_whole_numbers(values: Any, name: str, *, low: int = 0) -> IntArray:
+def read_integers(values: Any, name: str, *, low: int = 0) -> IntArray:
     """Return integers >= ``low`` as int64; say which entry is none."""
     array = one_dimensional(values, name)
     if array.dtype.kind in "iu":
         if array.dtype == np.uint64 and len(array) and int(array.max()) >= 2**63:
             raise ValueError(f"{name} must be integers below 2^63, got {array.max()}")
-        whole = np.array(array, dtype=np.int64)  # a copy: the caller's array may change
-        wrong = whole < low
+        integers = np.array(array, dtype=np.int64)  # a copy: the caller's array may change
+        wrong = integers < low
     else:
         numbers = as_numbers(values if len(array) else np.empty(0), name)
         wrong = ~((numbers >= low) & (numbers == np.floor(numbers)) & (numbers < 2.0**53))
-        whole = np.where(wrong, low, numbers).astype(np.int64)
+        integers = np.where(wrong, low, numbers).astype(np.int64)
     if wrong.any():
         at = int(np.argmax(wrong))
         raise ValueError(
             f"{name} must be integers >= {low}, but entry {at} is {array.tolist()[at]!r}"
         )
-    return whole
+    return integers
 
 
 def read_clicks(values: Any) -> IntArray:
@@ -119,15 +127,8 @@ def read_clicks(values: Any) -> IntArray:
     if array.dtype.kind == "f":
         array = np.where(np.isnan(array), -1.0, array)
     elif array.dtype.kind == "O":
-        array = np.array([-1 if _is_missing(entry) else entry for entry in array.tolist()])
-    return read_whole_numbers(array, "clicked", low=-1)
-
-
-def _is_missing(entry: Any) -> bool:
-    try:
-        return entry is None or not bool(entry == entry)
-    except TypeError:  # pandas' NA is neither equal nor unequal to itself
-        return True
+        array = np.array([-1 if is_missing(entry) else entry for entry in array.tolist()])
+    return read_integers(array, "clicked", low=-1)
 
 
 def read_weight(weight: Any, count: int) -> FloatArray | None:
@@ -153,7 +154,7 @@ def read_weight(weight: Any, count: int) -> FloatArray | None:
 
 
 def check_count(got: int, expected: int, name: str) -> None:
-    """Refuse an argument that has not one entry per observation."""
+    """Raise an error for an argument that has not one entry per observation."""
     if got != expected:
         raise ValueError(
             f"{name} must have one entry per observation: got {got} for {expected} observations"
@@ -177,7 +178,7 @@ def read_ragged(values: Any, lengths: Any, name: str) -> tuple[Any, IntArray]:
     else:
         if not hasattr(values, "__len__"):
             raise TypeError(f"{name} must be a list or an array, got {type(values).__name__}")
-        flat, sizes = values, read_whole_numbers(lengths, "lengths")
+        flat, sizes = values, read_integers(lengths, "lengths")
         if int(sizes.sum()) != len(flat):
             raise ValueError(
                 f"lengths must sum to the number of entries of {name}: they sum to "

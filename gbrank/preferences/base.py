@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbrank.core import FloatArray, IntArray, QueryLayout, one_dimensional
-from gbrank.preferences._ids import Ids, check_count, read_ids, read_weight, read_whole_numbers
+from gbrank.preferences._ids import Ids, check_count, read_ids, read_integers, read_weight
 from gbrank.preferences.binding import BoundObservations
 from gbrank.preferences.summary import Summary, summarize
 
@@ -176,7 +176,7 @@ def _read_chosen(chosen: ArrayLike, count: int | None, name: str) -> IntArray:
         if count is not None:
             check_count(len(array), count, name)
         return np.flatnonzero(array)
-    numbers = read_whole_numbers(array, name)
+    numbers = read_integers(array, name)
     if count is not None and (numbers >= count).any():
         raise ValueError(f"{name} must be below {count}, got {int(numbers.max())}")
     return numbers

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbrank.core import IntArray, QueryLayout, check_choice, count_rows
-from gbrank.preferences._frames import click_positions, columns, refuse_mixed, split_pairs
+from gbrank.preferences._frames import check_shared, click_positions, columns, split_pairs
 from gbrank.preferences._ids import ITEM_KINDS, check_count, read_clicks, read_items, read_ragged
 from gbrank.preferences.base import Observations
 from gbrank.preferences.binding import BoundObservations, bind_edges, bind_lists
@@ -167,7 +167,7 @@ class PartialOrders(Observations):
         )
         grouping = QueryLayout.from_qid(orders)
         heads = grouping.bounds[:-1]
-        refuse_mixed(ids, grouping, "order", "qid")
+        check_shared(ids, grouping, "order", "qid")
         return cls.from_flat(
             None if ids is None else grouping.sort(ids)[heads],
             grouping.sort(winners),
@@ -262,7 +262,7 @@ class Selections(Observations):
         )
         grouping = QueryLayout.from_qid(lists)
         heads = grouping.bounds[:-1]
-        refuse_mixed(ids, grouping, "list_id", "qid")
+        check_shared(ids, grouping, "list_id", "qid")
         return cls(
             None if ids is None else grouping.sort(ids)[heads],
             grouping.sort(shown),

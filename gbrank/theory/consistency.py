@@ -33,7 +33,7 @@ from gbrank.core import (
     compute_discounts,
     compute_gains,
 )
-from gbrank.objectives import Objective, Training, get_objective
+from gbrank.objectives import Objective, get_objective
 from gbrank.theory._minimize import minimize_all
 
 #: Expected NDCG may fall short of the best by this much before an objective counts as inconsistent.
@@ -311,16 +311,16 @@ def _minimize(
     copies = draws if objective.uses_random_numbers else 1
     shape = (n_distributions, n_vectors, copies, m)
     rows = np.array(np.broadcast_to(labels[:, :, None, :], shape)).ravel()
-    training = Training(plain, rows, None, np.full(len(rows) // m, m), None, 0)
+    training = plain.bind(rows, np.full(len(rows) // m, m))
     weights = chances / copies
 
     def derivatives(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         of_rows = np.array(np.broadcast_to(scores[:, None, None, :], shape)).ravel()
-        grad, hess = plain._advance(training, of_rows)
+        grad, hess = training.grad_hess(of_rows)
         return _average(grad, shape, weights), _average(hess, shape, weights)
 
     start = np.zeros((n_distributions, m))
-    sizes = np.abs(plain._advance(training, np.zeros(len(rows)))[0])
+    sizes = np.abs(training.grad_hess(np.zeros(len(rows)))[0])
     rounding = _ROUNDING * _average(sizes, shape, weights).max(axis=1)
     scores = minimize_all(derivatives, start, rounding)
     if objective.shift_invariant:

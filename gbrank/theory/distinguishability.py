@@ -40,7 +40,7 @@ from gbrank.core import (
     check_labels,
     check_scores,
 )
-from gbrank.metrics import NDCG, ROUNDING, Metric, evaluate, text_table
+from gbrank.metrics import ROUNDING, Metric, evaluate, get_metric, text_table
 from gbrank.theory.limits import ndcg_limit, pseudo_expectation
 from gbrank.theory.profile import RelevanceProfile, single_or_many
 from gbrank.theory.sample_size import detection_power, required_queries
@@ -310,7 +310,7 @@ def _measures(discounts: MeasuresSpec, k: Any, gain: GainSpec) -> dict[str, Metr
         if isinstance(each, Metric):
             metric, own_name = each, each.full_name
         else:
-            metric = NDCG(k, gain=gain, discount=each)
+            metric = get_metric("ndcg", k=k, gain=gain, discount=each)
             shown = each if isinstance(each, str) else getattr(each, "__name__", repr(each))
             own_name = shown if k is None else f"{shown}@{k}"
         name = own_name if name is None else str(name)

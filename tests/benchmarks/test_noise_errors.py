@@ -130,8 +130,9 @@ def test_folder_that_cannot_be_written(capsys, tiny, tmp_path):
     assert "the results folder" in message
     assert "cannot be made" in message
     read_only = tmp_path / "read_only"
-    read_only.mkdir()
-    (read_only / "trials.sqlite").mkdir()  # root may write anywhere, but not this
+    (read_only / "work" / "trials.sqlite").mkdir(
+        parents=True
+    )  # root may write anywhere, but not this
     assert "cannot be read or written" in said(capsys, "run", tiny, "--out", read_only)
 
 
@@ -147,13 +148,13 @@ def test_full_disk_keeps_what_is_finished(noise, tiny, finished, tmp_path):
     assert "cannot be read or written" in err
     assert "the same command goes on" in err
     assert "Traceback" not in err
-    base = sqlite3.connect(tmp_path / "trials.sqlite")
+    base = sqlite3.connect(tmp_path / "work" / "trials.sqlite")
     assert base.execute("pragma integrity_check").fetchone() == ("ok",)
     kept = base.execute("select count(*) from trials").fetchone()[0]
     base.close()
     assert 0 < kept < 48
     assert noise("run", tiny, "--jobs", 1, "--out", tmp_path)[0] == 0
-    mine, theirs = ((place / "trials.csv").read_text() for place in (tmp_path, finished))
+    mine, theirs = ((place / "results.csv").read_text() for place in (tmp_path, finished))
     assert mine == theirs
 
 
@@ -183,6 +184,25 @@ def test_changed_preset_is_not_mixed_with_old_trials(capsys, tiny, finished, tmp
     assert "from before the preset changed: choose another --out" in message
     changed.write_text(tiny.read_text().replace("n_queries = 40", "n_queries = 41"))
     assert "from before the" in said(capsys, "run", changed, "--out", finished)
+
+
+def test_compressed_trials_that_cannot_be_read(capsys, tiny, finished, tmp_path):
+    whole = (finished / "tiny.tar.xz").read_bytes()
+    for content in (b"", b"no archive", whole[: len(whole) // 2]):
+        (tmp_path / "tiny.tar.xz").write_bytes(content)
+        message = said(capsys, "run", tiny, "--out", tmp_path)
+        assert f"{tmp_path / 'tiny.tar.xz'} holds no trials that can be read" in message
+    assert (tmp_path / "tiny.tar.xz").read_bytes() == content
+
+
+def test_compressed_trials_of_another_definition(capsys, tiny, finished, noise, tmp_path):
+    changed = tmp_path / "tiny.toml"
+    changed.write_text(tiny.read_text().replace("trees = 5", "trees = 6"))
+    out = tmp_path / "out"
+    run = ("run", changed, "--jobs", 1, "--trials", 1, "--objectives", "floor:ridge", "--out", out)
+    assert noise(*run, "--no-report")[0] == 0
+    shutil.copy(finished / "tiny.tar.xz", out)
+    assert "of another definition than" in said(capsys, *run)
 
 
 def test_a_preset_with_a_misprint_is_refused(capsys, tiny, tmp_path):

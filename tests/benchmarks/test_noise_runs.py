@@ -2,21 +2,22 @@
 
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import time
 from pathlib import Path
 
 import pytest
+from noise_robustness.archive import read_archive
 
 pytest.importorskip("matplotlib")
 
 N_TRIALS = 4 * 2 * (4 + 2)  # floors are trained under the first of two settings only
-TABLES = ("results.csv", "trials.csv", "report.md")
 
 
 def count(folder):
-    path = folder / "trials.sqlite"
+    path = folder / "work" / "trials.sqlite"
     if not path.exists():
         return 0
     base = sqlite3.connect(path, timeout=60)
@@ -30,10 +31,20 @@ def count(folder):
 
 def check_same_tables(folder, finished):
     assert count(folder) == N_TRIALS
-    for name in TABLES:
+    for name in ("results.csv", "report.md"):
         mine, theirs = ((place / name).read_text() for place in (folder, finished))
         # the commands that were run differ in the folder
         assert without_command(mine) == without_command(theirs), name
+    assert kept_trials(folder) == kept_trials(finished)
+
+
+def kept_trials(folder):
+    """Everything that the compressed file says of each trial but the seconds it took."""
+    [run] = read_archive(folder / "tiny.tar.xz")
+    return {
+        trial: (r.means, r.trees, r.curve, r.noise, r.queries.tolist(), r.values.tobytes())
+        for trial, (r, _) in run.results.items()
+    }
 
 
 def without_command(text):
@@ -93,7 +104,7 @@ def test_two_processes_share_a_folder(start, noise, tiny, finished, tmp_path):
     for process in both:
         _, err = process.communicate(timeout=600)
         assert process.returncode == 0, err
-    base = sqlite3.connect(tmp_path / "trials.sqlite")
+    base = sqlite3.connect(tmp_path / "work" / "trials.sqlite")
     assert base.execute("pragma integrity_check").fetchone() == ("ok",)
     base.close()
     assert noise("report", tmp_path)[0] == 0
@@ -125,8 +136,41 @@ def test_more_trials_later_keep_the_first_ones(noise, tiny, finished, tmp_path):
     # what is wanted is now what the second command asked for, in the order of the preset
     mine, theirs = ((place / "report.md").read_text() for place in (tmp_path, finished))
     assert without_command(mine) == without_command(theirs)
-    mine, theirs = ((place / "trials.csv").read_text() for place in (tmp_path, finished))
-    assert mine == theirs
+    assert kept_trials(tmp_path) == kept_trials(finished)
+
+
+def test_a_run_goes_on_from_the_compressed_file_alone(noise, tiny, finished, tmp_path):
+    """What a fresh clone has: no SQLite file, only what is under version control."""
+    choices = ("--jobs", 1, "--out", tmp_path)
+    assert noise("run", tiny, "--trials", 2, *choices)[0] == 0
+    first = kept_trials(tmp_path)
+    shutil.rmtree(tmp_path / "work")
+    code, _, err = noise("run", tiny, *choices)
+    assert code == 0, err
+    assert f"{N_TRIALS} trials, {N_TRIALS // 2} are finished" in err
+    assert {trial: kept_trials(tmp_path)[trial] for trial in first} == first
+    check_same_tables(tmp_path, finished)
+
+
+def test_report_of_the_compressed_file_alone(noise, finished, tmp_path):
+    shutil.copy(finished / "tiny.tar.xz", tmp_path)
+    assert noise("report", tmp_path)[0] == 0
+    for name in ("results.csv", "settings.csv", "report.md", "report.html", "tiny.tar.xz"):
+        assert (tmp_path / name).read_bytes() == (finished / name).read_bytes(), name
+
+
+def test_trials_of_two_clones_are_joined(noise, tiny, finished, tmp_path):
+    """Others' trials come by version control while there is work of one's own."""
+    mine, theirs = tmp_path / "mine", tmp_path / "theirs"
+    choose = ("--jobs", 1, "--no-report", "--objectives")
+    assert noise("run", tiny, "--out", mine, *choose, "floor:ridge")[0] == 0
+    assert noise("run", tiny, "--out", theirs, *choose, "lightgbm:lambdarank")[0] == 0
+    assert noise("report", theirs)[0] == 0
+    shutil.copy(theirs / "tiny.tar.xz", mine)
+    code, _, err = noise("run", tiny, "--jobs", 1, "--out", mine)
+    assert code == 0, err
+    assert f"{N_TRIALS} trials, {8 + 16} are finished" in err
+    check_same_tables(mine, finished)
 
 
 def test_run_ends_with_the_table_a_plot_and_the_report(finished):

@@ -136,7 +136,7 @@ def test_report_again_gives_the_same_bytes(noise, finished, tmp_path):
         path.unlink()
     (copy / "report.html").unlink()
     assert noise("report", copy)[0] == 0
-    for name in ("report.html", "report.md", "results.csv", "trials.csv"):
+    for name in ("report.html", "report.md", "results.csv", "tiny.tar.xz"):
         assert (copy / name).read_bytes() == (finished / name).read_bytes()
     assert len(list((copy / "figures").iterdir())) == 6
 

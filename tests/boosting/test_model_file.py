@@ -19,14 +19,14 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-import gbrank.objectives
+import gbrank
 from gbrank import XENDCG, LambdaMART, ListNet, Ranker, register_objective
 from gbrank.boosting.model_file import read_model, write_model
 from gbrank.boosting.saved_values import decode, encode
 from gbrank.core.files import write_atomically
 from gbrank.core.gains import PowerDiscount
 from gbrank.data import make_ranking
-from gbrank.objectives import GainPairwise
+from gbrank.objectives import GainPairwise, _registry
 
 SMALL = {"n_estimators": 12, "num_leaves": 7, "n_jobs": 1}
 
@@ -419,8 +419,8 @@ class DoubledListNet(ListNet):
 @pytest.fixture
 def registry(monkeypatch):
     """The registry of objectives, as it was when the test ends."""
-    monkeypatch.setattr(gbrank.objectives, "_REGISTRY", dict(gbrank.objectives._REGISTRY))
-    return gbrank.objectives._REGISTRY
+    monkeypatch.setattr(_registry, "_REGISTRY", dict(_registry._REGISTRY))
+    return _registry._REGISTRY
 
 
 def test_function_is_asked_for_before_a_refit(data, tmp_path):

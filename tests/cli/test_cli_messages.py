@@ -125,7 +125,7 @@ MISTAKES = {
     "train small.txt --model m --lgb max_bn=3": "no parameter 'max_bn'; did you mean 'max_bin'?",
     "train small.txt --model m --lgb num_trees=3": "--lgb num_trees: use --trees",
     "train small.txt --model m --lgb application=binary": "--lgb application: use --objective",
-    "train small.txt --model m --lgb bagging_by_query=true": "bagging_by_query does not work",
+    "train small.txt --model m --lgb bagging_by_query=true": "bagging_by_query=True is not supp",
     "train small.txt --model m --qid query": "--qid names a column, but small.txt is LETOR text",
     "train small.txt --model m --weight w": "--weight names a column, but small.txt is LETOR text",
     "evaluate model.txt small.txt --metric best": "unknown metric 'best'; known are dcg",

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba.core.dispatcher import Dispatcher
 
 import gbrank
-from gbrank.core.kernels import EXACT_MATH, LOOP_MATH, kernel
+from gbrank.core.kernels import EXACT_MATH, LOOP_MATH, Kernel, kernel
 
 PACKAGE = Path(gbrank.__file__).parent
 
@@ -35,9 +34,9 @@ def kernels():
     for module in pkgutil.walk_packages([str(PACKAGE)], "gbrank."):
         if module.name.endswith("__main__"):
             continue
-        for name, value in vars(importlib.import_module(module.name)).items():
-            if isinstance(value, Dispatcher):
-                found[f"{value.py_func.__module__}.{name}"] = value
+        for name, value in list(vars(importlib.import_module(module.name)).items()):
+            if isinstance(value, Kernel):
+                found[f"{value.py_func.__module__}.{name}"] = value.dispatcher
     return found
 
 
@@ -61,22 +60,16 @@ def copy_package(folder):
     return folder
 
 
-def test_nothing_is_compiled_at_import():
-    count = run("""
-import sys
-
-import gbrank.metrics, gbrank.objectives, gbrank.preferences, gbrank.ranker
-from numba.core.dispatcher import Dispatcher
-kernels = {
-    id(value): value
-    for name, module in list(sys.modules.items()) if name.split(".")[0] == "gbrank"
-    for value in vars(module).values() if isinstance(value, Dispatcher)
-}
-for kernel in kernels.values():
-    assert kernel.signatures == [], (kernel, kernel.signatures)
-print(len(kernels))
+def test_numba_is_not_imported_before_a_kernel_is_called():
+    """With every room imported there is no dispatcher yet, and so nothing is compiled."""
+    rooms = ", ".join(f"gbrank.{path.parent.name}" for path in PACKAGE.glob("*/__init__.py"))
+    output = run(f"""
+import gbrank, sys, {rooms}
+assert "numba" not in sys.modules
+print(gbrank.gains.compute_gains.__name__, gbrank.core.exp(0.0))
+assert "numba" in sys.modules
 """)
-    assert int(count) > 10
+    assert output.split() == ["compute_gains", "1.0"]
 
 
 def test_every_kernel_is_made_the_same_way():
@@ -92,7 +85,10 @@ def test_every_kernel_is_made_the_same_way():
 
 
 def test_a_second_process_compiles_nothing(tmp_path):
-    count = "print(sum(block.stats.cache_hits.values()), sum(block.stats.cache_misses.values()))"
+    count = (
+        "stats = block.dispatcher.stats\n"
+        "print(stats.cache_hits.total(), stats.cache_misses.total())"
+    )
     folder = copy_package(tmp_path)
     cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     first, first_counts = run(STEP + count, folder=folder, **cache).splitlines()
@@ -113,7 +109,7 @@ print(ListNet(neumann_order=0).grad_hess([0, 1, 2], [0.0, 1.0, 2.0], [3])[0].tol
     # the scores are the labels, so that the gradient is 0
     before = np.array(eval(run(step, folder=folder, **cache)))
     np.testing.assert_allclose(before, 0.0, atol=1e-7)
-    source = folder / "gbrank" / "fastmath.py"
+    source = folder / "gbrank" / "core" / "fastmath.py"
     original = source.read_text()
     changed = original.replace(
         "return value if x >= _LOWEST else 0.0", "return value * value if x >= _LOWEST else 0.0"
@@ -145,7 +141,7 @@ def no_cache_anywhere(folder):
 def test_a_read_only_install_works(tmp_path):
     folder = copy_package(tmp_path)
     environment = no_cache_anywhere(folder)
-    code = STEP + "print(gbrank.__file__, block._cache.cache_path)"
+    code = STEP + "print(gbrank.__file__, block.dispatcher._cache.cache_path)"
     gradients, place = run(code, folder=folder, **environment).splitlines()
     assert place == f"{folder / 'gbrank' / '__init__.py'} None"
     assert not [path for path in folder.rglob("*") if path.suffix in (".nbi", ".nbc", ".pyc")]
@@ -175,11 +171,56 @@ def test_a_disk_that_fails_does_not_stop_a_training(tmp_path, code, method):
         + """
 from gbrank.core.fastmath import exp
 print(exp(1.0))
-assert exp.signatures
+assert exp.dispatcher.signatures
 """,
         NUMBA_CACHE_DIR=str(tmp_path),
     )
     assert float(output) == pytest.approx(np.e, rel=1e-15)
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x80\x04", b"no pickle"], ids=["empty", "cut", "text"])
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_a_damaged_file_of_the_cache_is_compiled_again(tmp_path, suffix, damage):
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    code = "from gbrank.core import exp; print(exp(1.0), exp.dispatcher.stats.cache_hits.total())"
+    value = run(code, **cache).split()[0]
+    files = [path for path in tmp_path.rglob("*") if path.suffix == suffix]
+    assert files
+    for path in files:
+        path.write_bytes(damage)
+    done = run("import warnings; warnings.simplefilter('ignore')\n" + code, **cache)
+    assert done.split() == [value, "0"]
+    assert run(code, **cache).split() == [value, "1"]  # mended
+
+
+def test_a_damaged_cache_is_said_once(tmp_path):
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    code = "from gbrank.core import exp, log; print(exp(1.0), log(1.0))"
+    run(code, **cache)
+    for path in tmp_path.rglob("*.nbi"):
+        path.write_bytes(b"")
+    output = run(
+        "import warnings; warnings.simplefilter('always')\n"
+        "with warnings.catch_warnings(record=True) as seen:\n"
+        f"    {code}\n"
+        "print([str(w.message).split(' (')[0] for w in seen])",
+        **cache,
+    )
+    assert output.count("is damaged") == 1, output
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
+def test_the_cache_is_private_and_one_that_anybody_may_write_to_is_not_used(tmp_path):
+    code = "from gbrank.core import exp; print(exp(1.0), exp.dispatcher.stats.cache_hits.total())"
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    run(code, **cache)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+    assert run(code, **cache).split()[1] == "1"
+    for path in {path.parent for path in files}:
+        path.chmod(0o777)
+    assert run(code, **cache).split()[1] == "0"
 
 
 def test_kernel_decorator():
@@ -187,9 +228,9 @@ def test_kernel_decorator():
     def add(x, y):
         return x + y
 
-    assert add.signatures == []
+    assert "dispatcher" not in vars(add)
     assert add(1, 2) == 3
-    assert len(add.signatures) == 1
+    assert len(add.dispatcher.signatures) == 1
     assert add.py_func(3, 4) == 7
 
 

@@ -1,5 +1,6 @@
 """Threads over queries: every query once, errors and interrupts after the last thread has ended."""
 
+import _thread
 import itertools
 import os
 import signal
@@ -13,13 +14,7 @@ from hypothesis import strategies as st
 
 from gbrank.core import threads as parallel
 from gbrank.core.kernels import kernel
-from gbrank.core.threads import (
-    MIN_BLOCK_COST,
-    cut_queries,
-    resolve_n_jobs,
-    run_blocks,
-    share_pieces,
-)
+from gbrank.core.threads import MIN_BLOCK_COST, cut_queries, resolve_n_jobs, share_pieces
 
 unhurried = settings(max_examples=100, deadline=None)
 
@@ -132,88 +127,94 @@ def test_costs_that_sum_beyond_64_bits():
 
 # --- running them -------------------------------------------------------------------------------
 
-CUTS = np.array([0, 3, 4, 9])
-SPANS = [(0, 0, 3), (1, 3, 4), (2, 4, 9)]
 
-
-def test_every_block_runs_once_at_the_same_time_on_threads_of_their_own():
+def test_three_pieces_run_at_the_same_time_on_threads_of_their_own():
     together = threading.Barrier(3, timeout=30)
     calls = []
 
-    def work(block, first, last):
+    def work(thread, piece):
         together.wait()  # breaks unless all three are here at once
-        calls.append(((block, first, last), threading.get_ident()))
+        calls.append((piece, thread, threading.get_ident()))
 
-    before = threading.active_count()
-    run_blocks(work, CUTS)
-    assert sorted(span for span, _ in calls) == SPANS
-    assert len({thread for _, thread in calls}) == 3
-    assert dict(calls)[SPANS[0]] == threading.get_ident()
-    assert threading.active_count() == before
+    before = _thread._count()
+    share_pieces(work, 3, 3)
+    assert sorted(piece for piece, _, _ in calls) == [0, 1, 2]
+    assert sorted(thread for _, thread, _ in calls) == [0, 1, 2]
+    assert len({ident for _, _, ident in calls}) == 3
+    assert {thread: ident for _, thread, ident in calls}[0] == threading.get_ident()
+    for _ in range(1000):  # a thread says that it has ended shortly before it does
+        if _thread._count() == before:
+            break
+        time.sleep(0.01)
+    assert _thread._count() == before
 
 
-@pytest.mark.parametrize("cuts", [[0], [0, 5]])
-def test_a_single_block_starts_no_thread(cuts, monkeypatch):
-    monkeypatch.setattr(threading, "Thread", None)
+@pytest.mark.parametrize(("n_pieces", "n_threads"), [(0, 3), (1, 3), (3, 1)])
+def test_one_piece_or_one_thread_starts_no_thread(n_pieces, n_threads, monkeypatch):
+    monkeypatch.setattr(parallel._thread, "start_new_thread", None)
     calls = []
-    run_blocks(lambda *span: calls.append(span), np.array(cuts))
-    assert calls == [(0, 0, 5)][: len(cuts) - 1]
+    share_pieces(lambda *call: calls.append(call), n_pieces, n_threads)
+    assert calls == [(0, piece) for piece in range(n_pieces)]
 
 
-class BlockError(Exception):
+class PieceError(Exception):
     pass
 
 
-@pytest.mark.parametrize("error", [BlockError, SystemExit, KeyboardInterrupt])
+@pytest.mark.parametrize("error", [PieceError, SystemExit, KeyboardInterrupt])
 @pytest.mark.parametrize("faulty", [0, 1, 2])
-def test_an_error_is_raised_after_all_blocks_have_ended(faulty, error):
+def test_an_error_is_raised_after_all_pieces_have_ended(faulty, error):
     begun = threading.Barrier(3, timeout=30)
     ended = []
 
-    def work(block, first, last):
+    def work(thread, piece):
         begun.wait()
-        if block == faulty:
-            raise error(block)
+        if thread == faulty:
+            raise error(thread)
         time.sleep(0.05)
-        ended.append(block)
+        ended.append(thread)
 
     with pytest.raises(error) as caught:
-        run_blocks(work, CUTS)
+        share_pieces(work, 3, 3)
     assert caught.value.args == (faulty,)
     assert sorted(ended) == sorted({0, 1, 2} - {faulty})
 
 
-def test_an_error_in_a_single_block():
-    def work(block, first, last):
-        raise BlockError
+@pytest.mark.parametrize("n_pieces", [1, 3])
+def test_all_pieces_fail(n_pieces):
+    def work(thread, piece):
+        raise PieceError(piece)
 
-    with pytest.raises(BlockError):
-        run_blocks(work, np.array([0, 5]))
+    with pytest.raises(PieceError):
+        share_pieces(work, n_pieces, 3)
 
 
-def test_all_blocks_fail():
-    def work(block, first, last):
-        raise BlockError(block)
+def test_after_an_error_no_piece_begins():
+    done = []
 
-    with pytest.raises(BlockError):
-        run_blocks(work, CUTS)
+    def work(thread, piece):
+        done.append(piece)
+        raise PieceError
+
+    with pytest.raises(PieceError):
+        share_pieces(work, 20, 1)
+    assert done == [0]
 
 
 @pytest.mark.parametrize("available", [0, 1])
 def test_no_thread_to_be_had(available, monkeypatch):
     """A system at its limit of threads, or an interpreter that shuts down."""
-    start, started = threading.Thread.start, []
+    start, started = parallel._thread.start_new_thread, []
 
-    def limited_start(self):
+    def limited_start(*arguments):
         if len(started) >= available:
             raise RuntimeError("can't start new thread")
-        started.append(self)
-        start(self)
+        started.append(start(*arguments))
 
-    monkeypatch.setattr(threading.Thread, "start", limited_start)
+    monkeypatch.setattr(parallel._thread, "start_new_thread", limited_start)
     calls = []
-    run_blocks(lambda *span: calls.append(span), CUTS)
-    assert sorted(calls) == SPANS
+    share_pieces(lambda _, piece: calls.append(piece), 3, 3)
+    assert sorted(calls) == [0, 1, 2]
     assert len(started) == available
 
 
@@ -237,72 +238,66 @@ def ctrl_c():
 
 @needs_signals
 @pytest.mark.usefixtures("ctrl_c")
-@pytest.mark.parametrize("caller_busy", [True, False], ids=["in its own block", "in join"])
+@pytest.mark.parametrize("caller_busy", [True, False], ids=["in its own piece", "waiting"])
 @pytest.mark.parametrize("times", [1, 3])
 def test_an_interrupt_leaves_no_thread_behind(caller_busy, times):
     """Else a thread would write into the scratch space of the next step."""
     begun = threading.Barrier(3, timeout=30)
     ended = []
 
-    def work(block, first, last):
+    def work(thread, piece):
         begun.wait()
-        if block == 0:
+        if thread == 0:
             deadline = time.monotonic() + (30 if caller_busy else 0)
             while time.monotonic() < deadline:
                 time.sleep(0.001)
             return
-        if block == 1:
+        if thread == 1:
             for _ in range(times):
                 time.sleep(0.05)
                 interrupt_main_thread()
         time.sleep(0.2)
-        ended.append(block)
+        ended.append(thread)
 
     with pytest.raises(KeyboardInterrupt):
-        run_blocks(work, CUTS)
+        share_pieces(work, 3, 3)
     assert sorted(ended) == [1, 2]
 
 
-@needs_signals
-@pytest.mark.usefixtures("ctrl_c")
 def test_an_interrupt_while_threads_start(monkeypatch):
-    """The thread of block 1 runs, but its start was never seen to return."""
-    start, ended = threading.Thread.start, []
+    """A thread runs, but its start was never seen to return."""
+    start, ended = parallel._thread.start_new_thread, []
 
-    def interrupted_start(self):
-        start(self)
+    def interrupted_start(*arguments):
+        start(*arguments)
+        time.sleep(0.05)  # the thread begins a piece
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(threading.Thread, "start", interrupted_start)
+    monkeypatch.setattr(parallel._thread, "start_new_thread", interrupted_start)
 
-    def work(block, first, last):
+    def work(thread, piece):
         time.sleep(0.1)
-        ended.append(block)
+        ended.append(piece)
 
     with pytest.raises(KeyboardInterrupt):
-        run_blocks(work, CUTS)
+        share_pieces(work, 3, 3)
     n_ended = len(ended)
     time.sleep(0.2)
     assert len(ended) == n_ended <= 1
 
 
-@needs_signals
-@pytest.mark.usefixtures("ctrl_c")
 def test_a_thread_that_starts_after_an_interrupt_does_nothing(monkeypatch):
-    start, late, done = threading.Thread.start, [], []
+    late, done = [], []
 
-    def interrupted_start(self):
-        late.append(self)
+    def interrupted_start(*arguments):
+        late.append(arguments)
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "start", interrupted_start)
-        with pytest.raises(KeyboardInterrupt):
-            run_blocks(lambda *span: done.append(span), CUTS)
-    for thread in late:
-        start(thread)
-        thread.join()
-    assert len(late) == 1
+    monkeypatch.setattr(parallel._thread, "start_new_thread", interrupted_start)
+    with pytest.raises(KeyboardInterrupt):
+        share_pieces(lambda *call: done.append(call), 3, 3)
+    ((helper, arguments),) = late
+    helper(*arguments)
     assert done == []
 
 
@@ -320,7 +315,7 @@ def fill(n_queries, n_blocks):
     out = np.full(n_queries, np.nan)
     cuts = cut_queries(np.full(n_queries, MIN_BLOCK_COST), n_blocks)
     assert len(cuts) == min(n_queries, n_blocks) + 1
-    run_blocks(lambda block, first, last: _fill(first, last, out), cuts)
+    share_pieces(lambda _, piece: _fill(cuts[piece], cuts[piece + 1], out), len(cuts) - 1, n_blocks)
     return out
 
 
@@ -352,14 +347,14 @@ def test_in_several_python_threads_at_once():
             np.testing.assert_array_equal(result, expected)
 
 
-def test_blocks_within_blocks():
+def test_pieces_within_pieces():
     expected = fill(10, 1)
     results = [None, None, None]
 
-    def work(block, first, last):
-        results[block] = fill(10, 2)
+    def work(thread, piece):
+        results[piece] = fill(10, 2)
 
-    run_blocks(work, CUTS)
+    share_pieces(work, 3, 3)
     for result in results:
         np.testing.assert_array_equal(result, expected)
 

@@ -9,7 +9,7 @@ from oracles import relevance as oracle
 from gbrank import KL, Bregman, Cosine, QNorm, Squared
 from gbrank.core.gains import PowerDiscount
 from gbrank.core.queries import QueryLayout
-from gbrank.objectives.relevance import compute_relevance, query_relevance
+from gbrank.objectives._relevance import compute_relevance, query_relevance
 from gbrank.testing import check_objective
 
 FAMILY = [Squared, Cosine, KL, Bregman, QNorm]

@@ -207,17 +207,26 @@ def test_without_exact_counts_arrays_are_not_taken_again(monkeypatch):
     assert address(arrays.take(5)[0]) != before
 
 
+class FailsAtTimes(Squared):
+    """Squared error, whose kernel writes half of a step and then fails, as often as asked to."""
+
+    fails_left = 0
+
+    @staticmethod
+    def kernel(*arguments):
+        Squared.kernel(*arguments)
+        if FailsAtTimes.fails_left:
+            FailsAtTimes.fails_left -= 1
+            arguments[-2][::2] = np.nan
+            raise RuntimeError("in a step")
+
+
 def test_an_error_in_a_step_leaves_nothing_behind(data, monkeypatch):
     _, y, group = data
-    objective, scores = Squared(n_jobs=1), np.zeros(len(y))
+    objective, scores = FailsAtTimes(n_jobs=1), np.zeros(len(y))
     objective(y, scores, None, group)
-
-    def fail(*_):
-        raise RuntimeError("in a step")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Squared, "step", fail)
-        with pytest.raises(RuntimeError, match="in a step"):
-            objective(y, scores, None, group)
+    monkeypatch.setattr(FailsAtTimes, "fails_left", 1)
+    with pytest.raises(RuntimeError, match="in a step"):
+        objective(y, scores, None, group)
     got = objective(y, scores, None, group)
     np.testing.assert_array_equal(got, Squared().grad_hess(y, scores, group))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gbrank import ListNet
-from gbrank.objectives.topk import keep_top
+from gbrank.objectives._topk import keep_top
 from gbrank.testing import check_objective
 
 

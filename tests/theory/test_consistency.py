@@ -264,19 +264,22 @@ def test_consistency_is_with_ndcg_of_the_objectives_own_gain():
     assert find_counterexample(Squared(gain="linear"), trials=300, gain="exp") is not None
 
 
+def norm_block(first, last, bounds, scores, iteration, scratch, grad, hess):
+    rows = slice(bounds[first], bounds[last])
+    grad[rows] = scores[rows]
+    hess[rows] = 1.0
+
+
 class NothingToSay(Objective):
     """Squared norm of the scores: all documents end up tied, which is no order."""
+
+    kernel = staticmethod(norm_block)
 
     def __init__(self, *, n_jobs=None):
         self.n_jobs = n_jobs
 
     def prepare(self, labels, layout):
         return ()
-
-    def step(self, first, last, bounds, scores, prepared, iteration, scratch, grad, hess):
-        rows = slice(bounds[first], bounds[last])
-        grad[rows] = scores[rows]
-        hess[rows] = 1.0
 
 
 def test_tied_scores_count_in_their_worst_order():
@@ -292,12 +295,16 @@ def test_tied_scores_count_in_their_worst_order():
 # --- the orientation of the pairs, and ERR ------------------------------------------------------
 
 
+def as_printed_block(first, last, bounds, scores, *others):
+    GainPairwise.kernel(first, last, bounds, -scores, *others)
+    grad = others[-2]
+    grad[bounds[first] : bounds[last]] *= -1
+
+
 class AsPrinted(GainPairwise):
     """``sum_j u_j sum_l phi(s_l - s_j)``: the other way round."""
 
-    def step(self, first, last, bounds, scores, prepared, iteration, scratch, grad, hess):
-        super().step(first, last, bounds, -scores, prepared, iteration, scratch, grad, hess)
-        grad[bounds[first] : bounds[last]] *= -1
+    kernel = staticmethod(as_printed_block)
 
 
 def test_gain_pairwise_as_printed_sorts_in_reverse():

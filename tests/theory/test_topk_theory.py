@@ -82,7 +82,9 @@ class Positional(ListMLE):
 
 
 class FlatGradient(ListMLE):
-    def step(self, first, last, bounds, scores, prepared, iteration, scratch, grad, hess):
+    @staticmethod
+    def kernel(first, last, bounds, scores, *others):
+        grad, hess = others[-2:]
         grad[bounds[first] : bounds[last]] = 0.0
         hess[bounds[first] : bounds[last]] = 1.0
 

@@ -1,0 +1,33 @@
+"""Write the pages, tables and pictures of benchmarks/results again from the trials kept there.
+
+    python benchmarks/write_results.py          # make results
+
+Nothing is trained and no data set is needed. ``report.html`` and SVG pictures, which are not under
+version control, are written too.
+"""
+
+import sys
+from pathlib import Path
+
+import preferences_report
+import quality
+from noise_robustness.archive import SUFFIX
+from noise_robustness.report import write_report
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def main() -> int:
+    folders = sorted({path.parent for path in RESULTS.glob(f"*/*{SUFFIX}")})
+    for folder in folders:
+        if folder.name != "quality":  # which has a page of its own
+            write_report(folder)
+            print(folder / "report.md")
+    code = quality.main(["--parts"])
+    preferences_report.write_report(RESULTS / "preferences")
+    print(RESULTS / "preferences" / "README.md")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
