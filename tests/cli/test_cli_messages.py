@@ -228,6 +228,15 @@ def test_objectives(gbrank):
     )
 
 
+@pytest.mark.parametrize("name", ["max_bn", "learningrate", "bagging_by_query"])
+def test_line_7_one_rule_for_parameters_of_lightgbm(gbrank, files, name):
+    """What the command line refuses, and how, is what Python refuses."""
+    with pytest.raises(ValueError, match=name) as refused:
+        Ranker(lgb_params={name: True}).fit(np.eye(4), [0, 1, 0, 1], qid=[0, 0, 1, 1])
+    said = gbrank("train", "small.txt", "--model", "m", "--lgb", f"{name}=true", expect=2)
+    assert str(refused.value) in said.err
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [
