@@ -14,7 +14,7 @@ import lightgbm as lgb
 import numpy as np
 
 from common.objective_names import QUERY_FEATURES, ObjectiveName, ranker_options
-from gbrank import Ranker, get_objective
+from gbrank import Ranker
 from gbrank.data import RankingData
 from gbrank.metrics import feval, ndcg_score
 from gbrank.preprocessing import QueryScaler
@@ -66,10 +66,7 @@ def _lightgbm(
     if objective.family == "lightgbm":
         params |= {"objective": objective.name, **dict(objective.options)}
     else:
-        loss = get_objective(objective.name, n_jobs=1, **dict(objective.options))
-        if "random_state" in loss.get_params():
-            loss.set_params(random_state=seed)
-        params["objective"] = loss
+        params["objective"] = objective.make(seed)
     training = lgb.Dataset(train.X, train.y, group=train.group, params=params)
     watched = lgb.Dataset(valid.X, valid.y, group=valid.group, reference=training)
     seen: dict[str, dict[str, list[float]]] = {}

@@ -12,7 +12,6 @@ from common.floors import zscore_within
 from common.objective_names import ObjectiveName
 from common.peers import Fit
 
-from gbrank import get_objective
 from gbrank.metrics import ndcg_score
 from noise_robustness.data import Lists
 
@@ -26,10 +25,7 @@ def fit_linear(
     seed: int,
 ) -> Fit:
     """Descend ``steps`` times from weights 0; return the test scores."""
-    loss = get_objective(objective.name, n_jobs=1, **dict(objective.options))
-    if "random_state" in loss.get_params():
-        loss.set_params(random_state=seed)
-    loss = loss.plain_gradient()
+    loss = objective.make(seed).plain_gradient()
     features, judged, watched = (zscore_within(p.X, p.query) for p in (train, test, valid))
     sizes = train.group
     weights, step, curve = np.zeros(features.shape[1]), 1.0, []

@@ -9,8 +9,9 @@ from typing import Any
 
 from common.objective_names import parse_objective
 
+from gbrank.cli.extensions import find_metric
+from gbrank.cli.options import UsageError
 from gbrank.core import check_integer
-from gbrank.metrics import get_metric
 
 FOLDER = Path(__file__).parent / "presets"
 SPLITS = ("random", "folds")
@@ -214,7 +215,10 @@ def _check(preset: Preset) -> None:
         )
     check_integer("trials", preset.trials, low=1)
     for metric in preset.metrics:
-        get_metric(metric)
+        try:
+            find_metric(metric)
+        except UsageError as error:
+            raise ValueError(f"{where}: {error}") from error
     for text in preset.objectives:
         objective = parse_objective(text)
         if preset.model == "linear" and objective.family not in ("gbrank", "floor", "ceiling"):

@@ -9,6 +9,7 @@ from common.floors import best_single_feature, ridge_scores, single_feature_scor
 from common.objective_names import ObjectiveName, is_learner, parse_objective
 from common.peers import Fit, fit_trees
 
+from gbrank.cli.extensions import find_metric
 from gbrank.metrics import evaluate
 from noise_robustness.data import Lists, Source, seed_of
 from noise_robustness.linear import fit_linear
@@ -75,7 +76,7 @@ def run_trial(preset: Preset, source: Source, trial: Trial) -> Result:
         test.y,
         {"model": fit.scores},
         qid=test.qid,
-        metrics=list(preset.metrics),
+        metrics={name: find_metric(name, n_jobs=1) for name in preset.metrics},
         per_query=True,
         n_jobs=1,
     )

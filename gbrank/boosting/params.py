@@ -9,7 +9,14 @@ from typing import Any
 
 import lightgbm as lgb
 
-from gbrank.core import bags_by_query, check_integer, check_number, check_seed, resolve_n_jobs
+from gbrank.core import (
+    bags_by_query,
+    check_integer,
+    check_number,
+    check_seed,
+    did_you_mean,
+    resolve_n_jobs,
+)
 
 #: Parameters of the Ranker that LightGBM has too, under LightGBM's own names.
 LIGHTGBM_NAMES = {
@@ -94,7 +101,7 @@ def lightgbm_params(ranker_params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_other_params(lgb_params: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return ``lgb_params``; raise a ``ValueError`` for those that are parameters of the Ranker.
+    """Return ``lgb_params``; raise a ``ValueError`` for what is the Ranker's, or not LightGBM's.
 
     Parameters
     ----------
@@ -109,6 +116,9 @@ def check_other_params(lgb_params: Mapping[str, Any] | None) -> dict[str, Any]:
             raise ValueError(
                 f"lgb_params must not set {name!r}: use the Ranker's parameter {ours!r}"
             )
+        if known and name not in known:  # LightGBM would say so in its log, at the most
+            hint = did_you_mean(name, known)
+            raise ValueError(f"lgb_params: LightGBM has no parameter {name!r}{hint}")
         check_bagging_by_query({main_name: value})
     return given
 

@@ -1,7 +1,6 @@
 """The estimator that the options of ``gbrank train`` describe."""
 
 import argparse
-import difflib
 from typing import Any
 
 import gbrank
@@ -65,26 +64,23 @@ def make_ranker(arguments: argparse.Namespace) -> Any:
 def _set_lightgbm_parameters(ranker: Any, parameters: dict[str, Any]) -> None:
     """Give each parameter to the Ranker: under the Ranker's name for it, or in ``lgb_params``.
 
-    What the Ranker decides otherwise than LightGBM has an option of its own, and a name that
-    LightGBM does not have is refused, as in Python.
+    What has an option here is refused, and so is what ``lgb_params`` refuses in Python.
     """
-    from gbrank.boosting import main_names as names_of_lightgbm
+    from gbrank.boosting import LIGHTGBM_NAMES, lightgbm_params, main_names
 
-    main_names = names_of_lightgbm()
-    ours = {main_names[name]: name for name in ranker.get_params(deep=False) if name in main_names}
+    known = main_names()
+    ours = {theirs: ours for ours, theirs in LIGHTGBM_NAMES.items()}
     others = {}
     for name, value in parameters.items():
-        main_name = main_names.get(name, name)
-        if main_names and name not in main_names:
-            similar = difflib.get_close_matches(name, main_names, n=1)
-            hint = f"; did you mean {similar[0]!r}?" if similar else ""
-            raise UsageError(f"LightGBM has no parameter {name!r}{hint}")
+        main_name = known.get(name, name)
         if main_name in _OPTION_OF:
             raise UsageError(f"--lgb {name}: use {_OPTION_OF[main_name]}")
-        if main_name == "bagging_by_query" and value:
-            raise UsageError("bagging_by_query does not work with losses that are not LightGBM's")
         if main_name in ours:
             ranker.set_params(**{ours[main_name]: value})
         else:
             others[main_name] = value
     ranker.set_params(lgb_params=others or None)
+    try:
+        lightgbm_params(ranker.get_params(deep=False))
+    except ValueError as error:
+        raise UsageError(str(error)) from error

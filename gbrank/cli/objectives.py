@@ -4,6 +4,7 @@ import argparse
 import textwrap
 from typing import Any
 
+import gbrank
 from gbrank.cli.options import UsageError, add_import, new_command
 from gbrank.cli.output import show, two_columns
 
@@ -32,14 +33,12 @@ def add_command(commands: Any) -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print all objectives, or one."""
-    from gbrank.objectives import describe_objectives, markdown_table
-
     if arguments.markdown and (arguments.name or arguments.json):
         raise UsageError("--markdown prints the whole table, and not as JSON")
     if arguments.markdown:
-        print(markdown_table())
+        print(gbrank.objectives.markdown_table())
         return
-    rows = {row["name"]: _plain_text(row) for row in describe_objectives()}
+    rows = {row["name"]: _plain_text(row) for row in gbrank.objectives.describe_objectives()}
     if arguments.name is None:
         show(arguments, list(rows.values()), "\n\n".join(map(_paragraph, rows.values())))
         return
@@ -68,7 +67,5 @@ def _paragraph(row: dict[str, str]) -> str:
 
 
 def _parameters(name: str) -> dict[str, Any]:
-    from gbrank.objectives import get_objective
-
-    parameters: dict[str, Any] = get_objective(name).get_params(deep=False)
+    parameters: dict[str, Any] = gbrank.get_objective(name).get_params(deep=False)
     return parameters

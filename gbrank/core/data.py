@@ -1,5 +1,7 @@
 """The one record of rows: features, labels and what else comes by row."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property

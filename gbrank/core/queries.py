@@ -1,5 +1,7 @@
 """Which rows belong to which query."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -49,7 +51,7 @@ class QueryLayout:
         return f"QueryLayout(n_queries={self.n_queries}, n_rows={self.n_rows})"
 
     @classmethod
-    def from_qid(cls, qid: Any, n_rows: int | None = None) -> "QueryLayout":
+    def from_qid(cls, qid: Any, n_rows: int | None = None) -> QueryLayout:
         """Group rows by an id per row: integers, strings, categories, anything hashable."""
         values = as_ids(qid)
         if n_rows is not None and len(values) != n_rows:
@@ -69,7 +71,7 @@ class QueryLayout:
         return cls(bounds, order, ids)
 
     @classmethod
-    def from_group(cls, group: ArrayLike, n_rows: int | None = None) -> "QueryLayout":
+    def from_group(cls, group: ArrayLike, n_rows: int | None = None) -> QueryLayout:
         """Group consecutive rows by the number of rows of each query, as LightGBM does."""
         sizes = as_numbers(group, "group")
         wrong = ~((sizes >= 0) & (sizes == np.floor(sizes)) & (sizes < np.inf))
@@ -88,7 +90,7 @@ class QueryLayout:
         return cls(bounds)
 
     @classmethod
-    def from_either(cls, qid: Any, group: Any, n_rows: int) -> "QueryLayout":
+    def from_either(cls, qid: Any, group: Any, n_rows: int) -> QueryLayout:
         """Build from whichever of ``qid`` and ``group`` is given; exactly one must be."""
         if (qid is None) == (group is None):
             got = "neither" if qid is None else "both"

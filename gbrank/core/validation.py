@@ -1,5 +1,7 @@
 """Every check of an argument: errors that name it, what it takes and what came."""
 
+from __future__ import annotations
+
 import difflib
 import reprlib
 from collections.abc import Iterable, Sequence
@@ -137,7 +139,7 @@ def check_probabilities(probabilities: ArrayLike, name: str) -> FloatArray:
 
 
 def check_labels(
-    labels: ArrayLike, layout: "QueryLayout | None" = None, *, signed: bool = False
+    labels: ArrayLike, layout: QueryLayout | None = None, *, signed: bool = False
 ) -> FloatArray:
     """Return labels as contiguous float64; refuse all but finite numbers >= 0 (or ``signed``)."""
     values = as_numbers(labels, "labels")
@@ -152,7 +154,7 @@ def count_rows(values: Any, name: str) -> int:
     return len(one_dimensional(values, name))
 
 
-def check_scores(scores: ArrayLike, layout: "QueryLayout | None" = None) -> FloatArray:
+def check_scores(scores: ArrayLike, layout: QueryLayout | None = None) -> FloatArray:
     """Return scores as contiguous float64; refuse NaN and infinities."""
     values = as_numbers(scores, "scores")
     _check_length(values, layout, "scores")
@@ -160,7 +162,7 @@ def check_scores(scores: ArrayLike, layout: "QueryLayout | None" = None) -> Floa
     return values
 
 
-def check_weights(weights: ArrayLike, layout: "QueryLayout | None" = None) -> FloatArray:
+def check_weights(weights: ArrayLike, layout: QueryLayout | None = None) -> FloatArray:
     """Return weights, one per row, as contiguous float64; refuse NaN, infinities and negatives."""
     values = as_numbers(weights, "weights")
     _check_length(values, layout, "weights")
@@ -168,7 +170,7 @@ def check_weights(weights: ArrayLike, layout: "QueryLayout | None" = None) -> Fl
     return values
 
 
-def check_positions(positions: ArrayLike, layout: "QueryLayout") -> NDArray[np.int64]:
+def check_positions(positions: ArrayLike, layout: QueryLayout) -> NDArray[np.int64]:
     """Return positions, one per row, as int64; refuse all but integers >= 0."""
     values = as_numbers(positions, "position")
     _check_length(values, layout, "position")
@@ -181,7 +183,7 @@ def check_positions(positions: ArrayLike, layout: "QueryLayout") -> NDArray[np.i
     return values.astype(np.int64)
 
 
-def check_query_weights(weights: ArrayLike, layout: "QueryLayout") -> FloatArray:
+def check_query_weights(weights: ArrayLike, layout: QueryLayout) -> FloatArray:
     """Return one weight per query, given per query or per row (then constant within a query).
 
     As many weights as rows are always one per row, as ``sample_weight`` is everywhere else. That
@@ -260,7 +262,7 @@ def one_dimensional(values: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def _check_length(values: FloatArray, layout: "QueryLayout | None", name: str) -> None:
+def _check_length(values: FloatArray, layout: QueryLayout | None, name: str) -> None:
     if layout is not None and len(values) != layout.n_rows:
         raise ValueError(
             f"{name} must have one entry per row: got {len(values)} for {layout.n_rows} rows"
@@ -268,7 +270,7 @@ def _check_length(values: FloatArray, layout: "QueryLayout | None", name: str) -
 
 
 def _refuse_outside(
-    lowest: float, values: FloatArray, layout: "QueryLayout | None", expected: str
+    lowest: float, values: FloatArray, layout: QueryLayout | None, expected: str
 ) -> None:
     """Refuse NaN, infinities and values below ``lowest``; say which row comes first."""
     # NaN passes no comparison, so two plain passes clear good input

@@ -1,5 +1,7 @@
 """Writes LETOR text."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -34,14 +36,20 @@ def dump_letor(
 
     Parameters
     ----------
-    X : array (n_rows, n_features), sparse matrix or data frame. Types other than float32 and
-        float64 are written as float64.
-    y : the label of each row, a finite number.
-    qid : the query of each row, an integer. Rows are written in the order given.
-    path : where to write; a name that ends in .gz, .bz2, .xz or .zst is compressed (the last needs
+    X : array, sparse matrix or data frame of shape (n_rows, n_features)
+        Features; types other than float32 and float64 are written as float64.
+        ``dump_letor(*data, path)`` writes a :class:`RankingData`.
+    y : array of shape (n_rows,)
+        The label of each row, a finite number.
+    qid : array of shape (n_rows,)
+        The query of each row, an integer. Rows are written in the order given.
+    path : str or path
+        Where to write; a name that ends in .gz, .bz2, .xz or .zst is compressed (the last needs
         ``pip install "gbrank[zstd]"`` before Python 3.14).
-    comments : a text of one line per row, such as ``docid = GX001``; an empty one is left out.
-    zero_based : whether the first feature is number 0; in LETOR it is 1.
+    comments : sequence of str, default=None
+        A text of one line per row, such as ``docid = GX001``; an empty one is left out.
+    zero_based : bool, default=False
+        Whether the first feature is number 0; in LETOR it is 1.
 
     Examples
     --------
@@ -59,7 +67,7 @@ def dump_letor(
     features = _check_features(X)
     layout = QueryLayout.from_qid(qid, features.shape[0])
     labels = check_labels(y, layout, signed=True)
-    qids = _whole_numbers(layout)
+    qids = _integer_ids(layout)
     texts = _check_comments(comments, features.shape[0])
     if not isinstance(zero_based, bool | np.bool_):
         raise TypeError(f"zero_based must be True or False, got {zero_based!r}")
@@ -145,7 +153,7 @@ def _check_features(X: Any) -> Any:
     return features
 
 
-def _whole_numbers(layout: QueryLayout) -> IntArray:
+def _integer_ids(layout: QueryLayout) -> IntArray:
     ids = np.asarray(layout.query_ids)
     if ids.dtype.kind not in "iu":
         raise TypeError(f"qid must be integers, as LETOR text has no others, got {ids[0]!r}")

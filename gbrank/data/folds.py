@@ -93,8 +93,10 @@ def load_folds(folder: str | os.PathLike[str], **options: Any) -> LetorFolds:
 
     Parameters
     ----------
-    folder : the folder.
-    **options : as of :func:`load_letor`.
+    folder : str or path
+        The folder.
+    **options : dict
+        As of :func:`load_letor`.
 
     Returns
     -------

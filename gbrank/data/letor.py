@@ -1,5 +1,7 @@
 """LETOR and SVMlight text: what LETOR, MSLR, Yahoo and Istella publish, read at disk speed."""
 
+from __future__ import annotations
+
 import os
 import re
 import warnings
@@ -78,8 +80,8 @@ def load_letor(
         Whether ``X`` is a ``scipy.sparse.csr_matrix``, without zeros, or an array. "auto" means an
         array, unless that would take more than 256 MiB and 256 times the bytes of the text: then
         a matrix. With ``False`` that much is an error, unless ``n_features`` announces it.
-    dtype : dtype, default=float32
-        Of ``X``, float32 or float64.
+    dtype : dtype
+        Of ``X``, float32 (the default) or float64.
     missing : float, default=0.0
         Value of features that a line does not name: 0, as LETOR means it, or NaN, or any other
         number. In a sparse result it is 0.

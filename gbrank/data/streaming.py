@@ -6,6 +6,8 @@ bins. Labels and query ids, which are small, are read whole: a query may begin i
 group or file and end in the next.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -121,13 +123,23 @@ def stream_parquet(
 
     Parameters
     ----------
-    path : a file, or several, one after the other.
-    label, qid, weight : names of columns: relevance, query id, and weight of each row, if any.
-    features : names of the columns to learn from; ``None`` for all others. They must be numbers;
-        missing values are NaN.
-    params : LightGBM's parameters for the Dataset, e.g. ``{"max_bin": 63}``.
-    reference : the training Dataset, if this is for validation.
-    batch_rows : rows in memory at a time.
+    path : str or path, or a list of them
+        A file, or several, one after the other.
+    label : str, default="label"
+        Name of the column of labels.
+    qid : str, default="qid"
+        Name of the column of query ids.
+    weight : str, default=None
+        Name of the column of weights, if there is one.
+    features : sequence of str, default=None
+        Names of the columns to learn from; ``None`` for all others. They must be numbers; missing
+        values are NaN.
+    params : dict, default=None
+        LightGBM's parameters for the Dataset, e.g. ``{"max_bin": 63}``.
+    reference : lightgbm.Dataset, default=None
+        The training Dataset, if this is for validation.
+    batch_rows : int, default=65536
+        Rows in memory at a time.
 
     Examples
     --------
@@ -177,9 +189,12 @@ def stream_letor(
 
     Parameters
     ----------
-    path, dtype, missing, n_features, zero_based, n_jobs : as in :func:`load_letor`.
-    params : LightGBM's parameters for the Dataset, e.g. ``{"max_bin": 63}``.
-    reference : the training Dataset, if this is for validation; ``n_features`` is then its number.
+    path, dtype, missing, n_features, zero_based, n_jobs :
+        As in :func:`load_letor`.
+    params : dict, default=None
+        LightGBM's parameters for the Dataset, e.g. ``{"max_bin": 63}``.
+    reference : lightgbm.Dataset, default=None
+        The training Dataset, if this is for validation; ``n_features`` is then its number.
 
     Examples
     --------
@@ -229,8 +244,10 @@ def letor_to_binary(
 
     Parameters
     ----------
-    path, dtype, missing, n_features, zero_based, params, n_jobs : as in :func:`stream_letor`.
-    target : the file to write; its folder must exist.
+    path, dtype, missing, n_features, zero_based, params, n_jobs :
+        As in :func:`stream_letor`.
+    target : str or path
+        The file to write; its folder must exist.
 
     Examples
     --------

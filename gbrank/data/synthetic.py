@@ -24,6 +24,8 @@ plus something common to its query whose effect is linear: a function of ``X`` a
 utility up to a constant per query.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -127,26 +129,35 @@ def make_ranking(
 
     Parameters
     ----------
-    n_queries : number of queries.
-    list_length : documents per query: a number; a range ``(low, high)``, both ends included, drawn
+    n_queries : int, default=1000
+        Number of queries.
+    list_length : int, (int, int), "lognormal" or callable, default=(10, 60)
+        Documents per query: a number; a range ``(low, high)``, both ends included, drawn
         uniformly; "lognormal" (median 80, one query in twenty above 215, cut at 1000: the shape
         of web search data); or a function ``f(generator, n_queries)`` that returns the lengths.
-    n_features : number of columns. The informative ones come first.
-    n_informative : number of columns that matter for the order, the first most. By turns:
+    n_features : int, default=20
+        Number of columns. The informative ones come first.
+    n_informative : int, default=10
+        Number of columns that matter for the order, the first most. By turns:
         "shifted" (linear, but each query adds its own constant, so that the value says something
         only next to those of the same query), "skewed" (log-normal, counts look like this),
         "middle" (average values are best), "gated" (linear, in the reverse direction for a
         quarter of the values of the column before), "squashed" (between 0 and 1).
         The other columns are by turns: "noise", "query" (one value per query), "shifted_noise".
-    grades : number of grades, labels being 0 to ``grades - 1``; half of all labels are then 0 and
-        the others fall off linearly, .5 .2 .15 .1 .05 for five. Or the probability of each grade.
-    label_noise : standard deviation of the noise between utility and label; what the features say
-        of the utility has standard deviation 1. At 0 labels are never in the wrong order.
-    query_shift : standard deviation of the constants that "shifted" columns have per query; the
-        traits themselves have standard deviation 1.
-    query_effect : standard deviation, over queries, of the mean utility: some queries have many
-        relevant documents, some have none.
-    random_state : seed, generator, or ``None`` for other numbers every time.
+    grades : int or sequence of float, default=5
+        Number of grades, labels being 0 to ``grades - 1``; half of all labels are then 0 and the
+        others fall off linearly, .5 .2 .15 .1 .05 for five. Or the probability of each grade.
+    label_noise : float, default=0.5
+        Standard deviation of the noise between utility and label; what the features say of the
+        utility has standard deviation 1. At 0 labels are never in the wrong order.
+    query_shift : float, default=2.0
+        Standard deviation of the constants that "shifted" columns have per query; the traits
+        themselves have standard deviation 1.
+    query_effect : float, default=0.5
+        Standard deviation, over queries, of the mean utility: some queries have many relevant
+        documents, some have none.
+    random_state : int, Generator or None, default=0
+        Seed, generator, or ``None`` for other numbers every time.
 
     Returns
     -------

@@ -1,5 +1,7 @@
 """Clicks of simulated users on simulated lists, where the labels say what is worth a click."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 

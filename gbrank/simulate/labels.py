@@ -1,5 +1,7 @@
 """Wrong labels: in every query, some documents get a label that has nothing to do with them."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Longer lists: every query gets documents of other queries, as irrelevant ones."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

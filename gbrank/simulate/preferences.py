@@ -8,6 +8,8 @@ Reference: Duchi, Mackey, Jordan, The asymptotics of ranking algorithms, Annals 
 sections 5.2 and 6.2.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

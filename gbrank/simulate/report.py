@@ -1,5 +1,7 @@
 """How wrong are noisy labels? The share of documents, and the share of pairs."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

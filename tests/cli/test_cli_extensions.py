@@ -22,9 +22,9 @@ class {cls}(gbrank.Squared):
 gbrank.register_objective("{name}", {cls})
 """
 METRIC = """
-from gbrank.metrics import NDCG
+from gbrank.metrics import get_metric
 
-class Mine(NDCG):
+class Mine(type(get_metric("ndcg"))):
     name = "mine"
 """
 

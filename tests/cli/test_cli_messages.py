@@ -125,7 +125,7 @@ MISTAKES = {
     "train small.txt --model m --lgb max_bn=3": "no parameter 'max_bn'; did you mean 'max_bin'?",
     "train small.txt --model m --lgb num_trees=3": "--lgb num_trees: use --trees",
     "train small.txt --model m --lgb application=binary": "--lgb application: use --objective",
-    "train small.txt --model m --lgb bagging_by_query=true": "bagging_by_query does not work",
+    "train small.txt --model m --lgb bagging_by_query=true": "bagging_by_query=True is not supp",
     "train small.txt --model m --qid query": "--qid names a column, but small.txt is LETOR text",
     "train small.txt --model m --weight w": "--weight names a column, but small.txt is LETOR text",
     "evaluate model.txt small.txt --metric best": "unknown metric 'best'; known are dcg",
@@ -226,6 +226,15 @@ def test_objectives(gbrank):
     assert re.search(
         r"^truncation_level +30$", gbrank("objectives", "lambdamart").out, re.MULTILINE
     )
+
+
+@pytest.mark.parametrize("name", ["max_bn", "learningrate", "bagging_by_query"])
+def test_line_7_one_rule_for_parameters_of_lightgbm(gbrank, files, name):
+    """What the command line refuses, and how, is what Python refuses."""
+    with pytest.raises(ValueError, match=name) as refused:
+        Ranker(lgb_params={name: True}).fit(np.eye(4), [0, 1, 0, 1], qid=[0, 0, 1, 1])
+    said = gbrank("train", "small.txt", "--model", "m", "--lgb", f"{name}=true", expect=2)
+    assert str(refused.value) in said.err
 
 
 @pytest.mark.parametrize(

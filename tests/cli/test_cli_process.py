@@ -52,7 +52,8 @@ def test_the_command_line_uses_public_names_only():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module.startswith("gbrank"):
                 room = node.module.partition(".")[2].partition(".")[0]
-                assert room in {"cli", "data", "objectives"}, f"{path.name} imports {node.module}"
+                # the names of LightGBM's parameters are known in one place, which is exported
+                assert room in {"cli", "data", "boosting"}, f"{path.name}: {room}"
             if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "gbrank":
                 assert node.attr in allowed, f"{path.name} uses gbrank.{node.attr}"
 
