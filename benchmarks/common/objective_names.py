@@ -23,7 +23,7 @@ from gbrank.cli.options import UsageError
 LIGHTGBM = ("lambdarank", "rank_xendcg")
 XGBOOST = ("rank:ndcg", "rank:pairwise", "rank:map")
 CATBOOST = ("YetiRank", "QueryRMSE", "PairLogit", "QuerySoftMax")
-#: What is no loss but belongs in every plot, and the best order where the data are made up.
+#: What is no loss but belongs in every plot, and the best order where the data are synthetic.
 FLOORS = ("single_feature", "ridge")
 CEILINGS = ("bayes",)
 #: The option of a ``ranker:`` that adds features relative to their query.

@@ -42,7 +42,7 @@ examples:
   gbrank compare model.txt other.txt test.txt
   gbrank objectives
 
-Data are LETOR text, CSV, parquet or npz, told apart by the names of files.
+Data are LETOR text, CSV, parquet or npz, known by the names of files.
 "gbrank COMMAND --help" says more and has examples of each command.
 """
 

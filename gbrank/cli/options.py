@@ -91,7 +91,7 @@ def add_import(parser: argparse.ArgumentParser) -> None:
 
 
 def check_target(name: str, target: str | None, *inputs: str | None) -> None:
-    """Refuse to write over a file that is read, by whatever name it goes."""
+    """Raise an error if a file that is read would be written over, by whatever name it goes."""
     if target is None or not Path(target).exists():
         return
     for path in inputs:

@@ -153,7 +153,7 @@ def load_letor(
 def check_options(
     sparse: Any, dtype: Any, missing: Any, n_features: Any, zero_based: Any, comments: Any
 ) -> ReadOptions:
-    """Refuse options that make no sense, before any file is opened."""
+    """Return the options of the reader; raise an error for those that make no sense."""
     check_choice("sparse", sparse, (True, False, "auto"))
     for name, flag in (("zero_based", zero_based), ("comments", comments)):
         if not isinstance(flag, bool | np.bool_):

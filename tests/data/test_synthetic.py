@@ -1,4 +1,4 @@
-"""The made-up data: its labels, its truth, and that the truth is what it claims to be."""
+"""Synthetic data: labels, truth, and that the truth is what it claims to be."""
 
 import math
 from itertools import permutations, product
