@@ -4,12 +4,12 @@ PYTHON ?= python3
 JOBS ?= 2
 VENV := .venv
 RUN := $(VENV)/bin/python
-SOURCES := gbrank tests benchmarks notebooks/execute.py
+SOURCES := gbrank tests benchmarks docs notebooks/execute.py
 # numba's cache does not see that a kernel called from another file has changed, so its folder
 # carries a checksum of all sources (the tests do the same).
 CACHE = $(CURDIR)/.numba_cache/$(shell find gbrank -name '*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d ' ' -f 1)
 
-.PHONY: help demo test test-all check-install lint format bench results notebooks wheel clean
+.PHONY: help demo test test-all check-install lint format bench docs results notebooks wheel clean
 .SECONDARY:
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make check-install  build, and try the wheel with the oldest and newest dependencies"
 	@echo "make format    let ruff rewrite the files"
 	@echo "make bench     speed against LightGBM's own objectives"
+	@echo "make docs      build the documentation, without network access; warnings are errors"
 	@echo "make results   write the pages of benchmarks/results again from the trials kept there"
 	@echo "make notebooks  run the notebooks and write their outputs into them"
 	@echo "make wheel     build a wheel, try it in an empty environment"
@@ -52,8 +53,13 @@ format: $(VENV)/.installed-lint
 bench: $(VENV)/.installed-bench
 	NUMBA_CACHE_DIR=$(CACHE) $(RUN) benchmarks/speed.py --json benchmarks/results/speed.json
 
+docs: $(VENV)/.installed-docs
+	NUMBA_CACHE_DIR=$(CACHE) $(RUN) -m sphinx -W --keep-going -q docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 results: $(VENV)/.installed-plot
 	NUMBA_CACHE_DIR=$(CACHE) $(RUN) benchmarks/write_results.py
+	NUMBA_CACHE_DIR=$(CACHE) $(RUN) benchmarks/page_numbers.py
 
 notebooks: $(VENV)/.installed-notebooks
 	NUMBA_CACHE_DIR=$(CACHE) $(RUN) notebooks/execute.py
@@ -62,7 +68,7 @@ wheel: $(VENV)/.installed-test
 	$(RUN) -m pytest tests/test_wheel.py -m slow -rA
 
 clean:
-	rm -rf $(VENV) build dist demo *.egg-info .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist demo docs/_build docs/benchmarks/results docs/notebooks docs/reference/generated *.egg-info .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache
 	find gbrank tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp per extra of pyproject.toml, older than it when dependencies may have changed.

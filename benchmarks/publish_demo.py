@@ -1,14 +1,14 @@
-"""Put the results of ``make demo`` where the README shows them.
+"""Put the results of ``make demo`` where the documentation shows them.
 
     make demo
     python benchmarks/publish_demo.py demo
+    python benchmarks/page_numbers.py
 
-Writes ``benchmarks/results/demo.png``, ``demo.md`` and ``demo.json``, and the table of README.md.
+Writes ``benchmarks/results/demo.png``, ``demo.md`` and ``demo.json``.
 """
 
 import argparse
 import json
-import re
 import shutil
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def mean_and_error(values: np.ndarray) -> str:
 
 
 def make_table(levels: list[float], kept: dict[str, list[list[float]]], baseline: str) -> str:
-    """Return the README's table; its last column is paired by trial."""
+    """Return the table; its last column is paired by trial."""
     heads = [f"{level:.0%} of labels replaced" for level in levels]
     rows = [["objective", *heads, f"against {baseline}, {levels[-1]:.0%}"]]
     for name, values in kept.items():
@@ -75,16 +75,12 @@ def main() -> None:
         f"column is paired by trial. {preset.about} Trees: {settings}. "
         + ", ".join(f"{key} {value}" for key, value in facts.items())
     )
-    (RESULTS / "demo.md").write_text(f"{table}\n\n{origin}\n", encoding="utf-8")
+    (RESULTS / "demo.md").write_text(f"# Demo\n\n{table}\n\n{origin}\n", encoding="utf-8")
     (RESULTS / "demo.json").write_text(
         json.dumps({"origin": origin, "noise": levels, metric: kept}, indent=1) + "\n",
         encoding="utf-8",
     )
     shutil.copyfile(folder / "figures" / FIGURE, RESULTS / "demo.png")
-    readme = ROOT / "README.md"
-    text = readme.read_text(encoding="utf-8")
-    found = re.search(r"^\| objective +\|.*?(?=\n\n)", text, flags=re.MULTILINE | re.DOTALL)
-    readme.write_text(text[: found.start()] + table + text[found.end() :], encoding="utf-8")
     print(table)
 
 

@@ -1,4 +1,4 @@
-"""What the README's table says of LightGBM, XGBoost and CatBoost, tried on each of them."""
+"""What the migration page's table says of LightGBM, XGBoost and CatBoost, tried on each."""
 
 import inspect
 import re
@@ -16,7 +16,7 @@ xgb = pytest.importorskip("xgboost")
 catboost = pytest.importorskip("catboost")
 catboost_utils = pytest.importorskip("catboost.utils")
 
-README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parent.parent / "docs/migrate.md").read_text(encoding="utf-8")
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
@@ -47,8 +47,8 @@ LIGHTGBM_LOSSES = ["lambdarank", "rank_xendcg"]
 
 def row(title):
     """Return the cells of one row of the table: gbrank, LightGBM, XGBoost, CatBoost."""
-    found = re.search(rf"^\| {re.escape(title)} \|(.*)\|$", README, re.MULTILINE)
-    assert found, f"the README's table has no row {title!r}"
+    found = re.search(rf"^\| {re.escape(title)} \|(.*)\|$", PAGE, re.MULTILINE)
+    assert found, f"the table has no row {title!r}"
     return [cell.strip() for cell in found[1].split("|")]
 
 

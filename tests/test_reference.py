@@ -1,35 +1,17 @@
 """The reference is in the docstrings: every public name has one, and it agrees with the code."""
 
 import ast
-import importlib
 import inspect
 import re
 import sys
 
 import pytest
+from public_names import public_names
 from sklearn.base import BaseEstimator
 
 import gbrank
 from gbrank.metrics import get_metric, list_metrics
 
-MODULES = [
-    "gbrank",
-    "gbrank.dask",
-    "gbrank.data",
-    "gbrank.linear",
-    "gbrank.metrics",
-    "gbrank.objectives",
-    "gbrank.plotting",
-    "gbrank.preferences",
-    "gbrank.simulate",
-    "gbrank.theory",
-]
-# Public names of modules that have no __all__.
-SINGLE = {
-    "gbrank.core.gains": ["compute_discounts", "compute_gains"],
-    "gbrank.preprocessing": ["QueryScaler"],
-    "gbrank.testing": ["check_objective"],
-}
 # What a function returns, and what one meets rather than makes: no constructor to explain.
 RESULTS = {
     "BoundObservations",
@@ -54,19 +36,10 @@ ABSTRACT = {"Method", "Metric", "Objective", "Observations"}
 
 def public_objects():
     """Return the classes and functions that users may name, each once, by the name they use."""
+    things = ((name, thing) for name, thing in public_names().items() if callable(thing))
     found = {}
-    for module_name in MODULES:
-        if module_name == "gbrank.dask" and importlib.util.find_spec("distributed") is None:
-            continue
-        module = importlib.import_module(module_name)
-        for name in module.__all__:
-            thing = getattr(module, name)
-            if callable(thing):
-                found.setdefault(id(thing), (f"{module_name}.{name}", thing))
-    for module_name, names in SINGLE.items():
-        for name in names:
-            thing = getattr(importlib.import_module(module_name), name)
-            found.setdefault(id(thing), (f"{module_name}.{name}", thing))
+    for name, thing in things:
+        found.setdefault(id(thing), (name, thing))
     return [pytest.param(thing, id=name) for name, thing in found.values()]
 
 
