@@ -146,10 +146,11 @@ def rank_block(
         start, size = bounds[q], bounds[q + 1] - bounds[q]
         depth = min(depths[q], size)
         from_keys, from_rows = scores[start : start + size], all_rows
-        if ties == _REVERSE:  # rows are counted from the end
+        if ties == _REVERSE:
             for i in range(size):
-                spare_keys[i] = scores[start + size - 1 - i]
-            from_keys = spare_keys
+                spare_keys[i] = from_keys[size - 1 - i]
+                spare_rows[i] = size - 1 - i
+            from_keys, from_rows = spare_keys, spare_rows
         count, before = size, size + 1
         while 2 * depth < count < before:  # once, or more often where a few scores stand far out
             before = count
@@ -163,8 +164,7 @@ def rank_block(
         if ties == _WORST:
             _worst_first(keys, rows, codes, labels_of_codes, start, count, spare_keys, spare_rows)
         for i in range(count):
-            row = size - 1 - rows[i] if ties == _REVERSE else rows[i]
-            ranked[start + i] = codes[start + row]
+            ranked[start + i] = codes[start + rows[i]]
             tied[start + i] = False
         if ties == _AVERAGE:
             for i in range(count - 1):
@@ -219,7 +219,7 @@ def _narrow(from_keys, from_rows, size, depth, keys, rows, buckets, counts):
 
 @kernel()
 def _sort(from_keys, from_rows, size, keys, rows, spare_keys, spare_rows, buckets, ends):
-    """Sort by descending key, equal keys by row, into ``keys`` and ``rows``.
+    """Sort by descending key, equal keys as they come, into ``keys`` and ``rows``.
 
     Dealing the keys into as many buckets as there are keys puts a list without a long tail almost
     in order, so that the sort takes O(m).

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gbrank.core.sorting import sort_by_score
+from gbrank.core.sorting import sort_by_score, sort_descending
 
 unhurried = settings(max_examples=100, deadline=None)
 
@@ -110,3 +110,16 @@ def test_scores_are_only_read():
     rank(scores, range(100))
     sort_by_score(scores, np.arange(100), np.empty(100), np.empty(100), np.empty(100, dtype=int))
     np.testing.assert_array_equal(scores, before)
+
+
+@pytest.mark.parametrize("m", [0, 1, 5, 16, 17, 40, 300])
+def test_equal_keys_stay_as_they_come_where_rows_do_not_count(m):
+    """Metrics decide about ties by the order in which they list documents."""
+    generator = np.random.default_rng(m)
+    for keys in (generator.normal(size=m).round(1), np.zeros(m), np.arange(m) // 3.0):
+        rows = generator.permutation(m)
+        expected = np.argsort(-keys, kind="stable")
+        found_keys, found_rows = keys.copy(), rows.copy()
+        sort_descending(found_keys, found_rows, m, np.empty(m), np.empty(m, dtype=rows.dtype))
+        assert found_keys.tolist() == keys[expected].tolist()
+        assert found_rows.tolist() == rows[expected].tolist()
