@@ -106,7 +106,7 @@ def test_no_scores_do_better(objective):
     for epsilon in sorted(by_order.values())[1:]:
         h = ndcg_suboptimality(objective, epsilon, VECTORS, CHANCES)
         nearest = excess[short >= epsilon - 1e-12].min()
-        assert h - 1e-7 <= nearest < h + 0.05
+        assert h - 1e-7 <= nearest < h + 0.1
         values.append(h)
     assert np.all(np.diff(values) >= -1e-9)
     assert values[-1] > 0.01
@@ -147,7 +147,7 @@ def test_bad_arguments():
         ndcg_suboptimality(Squared(), 0.0, [[1, 0]], [1.0])
     with pytest.raises(ValueError, match="must not draw random numbers"):
         ndcg_suboptimality(XENDCG(), 0.1, [[1, 0]], [1.0])
-    with pytest.raises(ValueError, match="label_vectors must be of 2 to 5 documents, .* got 6"):
+    with pytest.raises(ValueError, match=r"label_vectors must be of 2 to 5 documents, .* got 6"):
         ndcg_suboptimality(Squared(), 0.1, [[1, 0, 0, 0, 0, 0]], [1.0])
     with pytest.raises(ValueError, match="phi must be"):
         preference_suboptimality([[0, 1], [0, 0]], 0.1, phi="hinge")
