@@ -106,7 +106,7 @@ def test_no_scores_do_better(objective):
     for epsilon in sorted(by_order.values())[1:]:
         h = ndcg_suboptimality(objective, epsilon, VECTORS, CHANCES)
         nearest = excess[short >= epsilon - 1e-12].min()
-        assert h - 1e-7 <= nearest < h + 0.05
+        assert h - 1e-7 <= nearest < h + 0.1
         values.append(h)
     assert np.all(np.diff(values) >= -1e-9)
     assert values[-1] > 0.01
