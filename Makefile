@@ -9,14 +9,14 @@ SOURCES := gbrank tests benchmarks docs notebooks/execute.py
 # carries a checksum of all sources (the tests do the same).
 CACHE = $(CURDIR)/.numba_cache/$(shell cat gbrank/*.py gbrank/*/*.py | cksum | cut -d ' ' -f 1)
 
-.PHONY: help demo test test-all check-install lint format bench docs results notebooks wheel clean
+.PHONY: help demo test tests-only test-all check-install lint format bench docs results notebooks wheel clean
 .SECONDARY:
 
 help:
 	@echo "make demo      train on synthetic data at three noise levels: a table, plots, a report"
-	@echo "make test      lint, types and all tests but the slow ones"
+	@echo "make test      lint, types and all tests but the slow ones, with their coverage"
 	@echo "make test-all  the slow tests too"
-	@echo "make lint      ruff and mypy"
+	@echo "make lint      ruff, codespell and mypy"
 	@echo "make check-install  build, and try the wheel with the oldest and newest dependencies"
 	@echo "make format    let ruff rewrite the files"
 	@echo "make bench     speed against LightGBM's own objectives"
@@ -29,8 +29,14 @@ help:
 demo: $(VENV)/.installed-plot
 	NUMBA_CACHE_DIR=$(CACHE) $(RUN) benchmarks/noise.py run demo --jobs $(JOBS) --out demo
 
-test: lint $(VENV)/.installed-test
-	$(RUN) -m pytest -n $(JOBS) --dist worksteal
+test: lint tests-only
+
+# Kernels are compiled, not interpreted, so that no line of theirs is ever seen: they are left out.
+tests-only: $(VENV)/.installed-test
+	$(RUN) -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=
+	@$(RUN) -m coverage report --show-missing > coverage.txt
+	@echo "coverage of gbrank, lines and branches: $$($(RUN) -m coverage report --format=total)%;" \
+	    "coverage.txt lists what no test reaches"
 
 test-all: lint $(VENV)/.installed-test
 	GBRANK_FUZZ_EXAMPLES=1000 $(RUN) -m pytest -n $(JOBS) --dist worksteal -m "slow or not slow"
@@ -41,6 +47,7 @@ check-install:
 lint: $(VENV)/.installed-lint
 	$(RUN) -m ruff check $(SOURCES)
 	$(RUN) -m ruff format --check $(SOURCES)
+	$(RUN) -m codespell_lib
 	$(RUN) -m mypy
 
 format: $(VENV)/.installed-lint
@@ -65,7 +72,7 @@ wheel: $(VENV)/.installed-test
 	$(RUN) -m pytest tests/test_wheel.py -m slow -rA
 
 clean:
-	rm -rf $(VENV) build dist demo docs/_build docs/benchmarks/results docs/notebooks docs/reference/generated *.egg-info .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist demo docs/_build docs/benchmarks/results docs/notebooks docs/reference/generated *.egg-info .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache .coverage* coverage.txt
 	find gbrank tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp per extra of pyproject.toml, older than it when dependencies may have changed.
