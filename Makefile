@@ -7,16 +7,16 @@ RUN := $(VENV)/bin/python
 SOURCES := gbrank tests benchmarks docs notebooks/execute.py
 # numba's cache does not see that a kernel called from another file has changed, so its folder
 # carries a checksum of all sources (the tests do the same).
-CACHE = $(CURDIR)/.numba_cache/$(shell cat gbrank/*.py gbrank/*/*.py | cksum | cut -d ' ' -f 1)
+CACHE = $(CURDIR)/.numba_cache/$(shell find gbrank -name '*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d ' ' -f 1)
 
-.PHONY: help demo test tests-only test-all check-install lint format bench docs results notebooks wheel clean
+.PHONY: help demo test test-all check-install lint format bench docs results notebooks wheel clean
 .SECONDARY:
 
 help:
 	@echo "make demo      train on synthetic data at three noise levels: a table, plots, a report"
-	@echo "make test      lint, types and all tests but the slow ones, with their coverage"
+	@echo "make test      lint, types and all tests but the slow ones"
 	@echo "make test-all  the slow tests too"
-	@echo "make lint      ruff, codespell and mypy"
+	@echo "make lint      ruff, mypy and the levels of the folders"
 	@echo "make check-install  build, and try the wheel with the oldest and newest dependencies"
 	@echo "make format    let ruff rewrite the files"
 	@echo "make bench     speed against LightGBM's own objectives"
@@ -29,14 +29,8 @@ help:
 demo: $(VENV)/.installed-plot
 	NUMBA_CACHE_DIR=$(CACHE) $(RUN) benchmarks/noise.py run demo --jobs $(JOBS) --out demo
 
-test: lint tests-only
-
-# Kernels are compiled, not interpreted, so that no line of theirs is ever seen: they are left out.
-tests-only: $(VENV)/.installed-test
-	$(RUN) -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=
-	@$(RUN) -m coverage report --show-missing > coverage.txt
-	@echo "coverage of gbrank, lines and branches: $$($(RUN) -m coverage report --format=total)%;" \
-	    "coverage.txt lists what no test reaches"
+test: lint $(VENV)/.installed-test
+	$(RUN) -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=term-missing:skip-covered
 
 test-all: lint $(VENV)/.installed-test
 	GBRANK_FUZZ_EXAMPLES=1000 $(RUN) -m pytest -n $(JOBS) --dist worksteal -m "slow or not slow"
@@ -47,8 +41,10 @@ check-install:
 lint: $(VENV)/.installed-lint
 	$(RUN) -m ruff check $(SOURCES)
 	$(RUN) -m ruff format --check $(SOURCES)
-	$(RUN) -m codespell_lib
 	$(RUN) -m mypy
+	$(VENV)/bin/lint-imports --no-logo
+	$(RUN) -m pylint --rcfile=pyproject.toml gbrank
+	$(VENV)/bin/codespell
 
 format: $(VENV)/.installed-lint
 	$(RUN) -m ruff check --fix $(SOURCES)
@@ -72,7 +68,7 @@ wheel: $(VENV)/.installed-test
 	$(RUN) -m pytest tests/test_wheel.py -m slow -rA
 
 clean:
-	rm -rf $(VENV) build dist demo docs/_build docs/benchmarks/results docs/notebooks docs/reference/generated *.egg-info .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache .coverage* coverage.txt
+	rm -rf $(VENV) build dist demo docs/_build docs/benchmarks/results docs/notebooks docs/reference/generated *.egg-info .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache
 	find gbrank tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp per extra of pyproject.toml, older than it when dependencies may have changed.

@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 from common.provenance import provenance
 from noise_robustness.data import Lists, Source, open_source
-from noise_robustness.noise import spoil
+from noise_robustness.noise import corrupt
 from noise_robustness.presets import Noise
 from noise_robustness.tables import mean_with_interval
 
 from gbrank import Ranker
 from gbrank.metrics import ndcg_score
+from gbrank.ranker import resolve_objective
 
 SETS = ("MQ2008", "MQ2007_partial", "OHSUMED_QLN", "MSLR_merged")
 #: Sets that are judged with noise too, and the share of their training labels that is replaced.
@@ -65,10 +66,10 @@ def deal(source: Source, fold: int, draw: int, noise: float) -> tuple[Lists, Lis
     seed = 100 * draw + fold
     queries = np.random.default_rng(seed).permutation(np.unique(train.qid))
     held_out = np.isin(train.qid, queries[: len(queries) // 3])
-    fit, stop = (train.take(np.flatnonzero(rows)) for rows in (~held_out, held_out))
+    fit, stop = (train.take_rows(np.flatnonzero(rows)) for rows in (~held_out, held_out))
     if noise:
         kind = Noise("labels", (noise,), ())
-        fit, stop, _ = spoil(fit, stop, kind, noise, source.grades, seed)
+        fit, stop, _ = corrupt(fit, stop, kind, noise, source.grades, seed)
     return fit, stop, valid
 
 
@@ -77,7 +78,8 @@ def judge(candidate: dict[str, Any], fit: Lists, stop: Lists, valid: Lists) -> f
     ranker = Ranker(n_jobs=1, lgb_params={"force_col_wise": True}).set_params(**params)
     nested = {k: v for k, v in candidate.items() if k.startswith("objective__")}
     if nested:
-        ranker.set_params(objective=ranker._resolve_objective()).set_params(**nested)
+        objective = resolve_objective(ranker.objective, ranker.random_state, ranker.n_jobs)
+        ranker.set_params(objective=objective).set_params(**nested)
     evaluation = {"eval_X": stop.X, "eval_y": stop.y, "eval_qid": stop.qid}
     ranker.fit(fit.X, fit.y, qid=fit.qid, **(evaluation if "eval_metric" in params else {}))
     scores = ranker.predict(valid.X, qid=valid.qid)

@@ -22,11 +22,12 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 from common.provenance import provenance
-from common.real_data import Part, data_folder, load_fold
+from common.real_data import data_folder, load_fold
 from common.timing import interleave
 from scipy import stats
 
 from gbrank import XENDCG, ListNet, Objective, get_objective
+from gbrank.data import RankingData
 from gbrank.metrics import ndcg_score
 
 SETS = ("MQ2008", "OHSUMED_QLN")
@@ -83,10 +84,10 @@ class UnitCurvature:
 
 
 def loss_curve(
-    part: Part, objective: Objective, called: object, learning_rate: float
+    part: RankingData, objective: Objective, called: object, learning_rate: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean training loss and NDCG@10 after every tree; inf once training diverges."""
-    _, sizes = np.unique(part.qid, return_counts=True)
+    sizes = part.group
     params = {**PARAMS, "learning_rate": learning_rate}
     dataset = lgb.Dataset(part.X, part.y, group=sizes, params=params)
     booster = lgb.Booster({**params, "objective": "none"}, dataset)
@@ -142,7 +143,7 @@ def compare_with_descent(folder: str, data_set: str, name: str) -> dict[str, obj
 
 def compare_orders(folder: str, data_set: str, family: str) -> list[dict[str, object]]:
     train, _, _ = load_fold(Path(folder), data_set, FOLD)
-    _, sizes = np.unique(train.qid, return_counts=True)
+    sizes = train.group
     objectives = {order: softmax_loss(family, order) for order in ORDERS}
     curves = {
         order: loss_curve(train, objective, objective, LEARNING_RATE)
@@ -180,7 +181,7 @@ def softmax_loss(family: str, order: int) -> Objective:
 def validate_orders(folder: str, data_set: str, fold: int) -> list[dict[str, object]]:
     """Return the best NDCG@5 on validation queries, and after how many trees, of every order."""
     train, valid, _ = load_fold(Path(folder), data_set, fold)
-    sizes, valid_sizes = (np.unique(part.qid, return_counts=True)[1] for part in (train, valid))
+    sizes, valid_sizes = train.group, valid.group
 
     def ndcg(scores: np.ndarray, _: lgb.Dataset) -> tuple[str, float, bool]:
         value = ndcg_score(valid.y, scores, group=valid_sizes, k=5, n_jobs=1)

@@ -4,7 +4,7 @@
 
 Every seed trains on each half of the queries and is judged on the other, once by ``Ranker`` in one
 process and once by ``DaskRanker`` on a LocalCluster of three processes, whose partitions cut
-queries. Both draw rows and features by chance, and LightGBM hands partitions to workers anew at
+queries. Both draw rows and features by chance, and LightGBM hands partitions to workers again at
 each fit, so single fits differ; their means must not.
 """
 

@@ -5,8 +5,8 @@
 
 720,000 documents in 6,000 queries of 30 to 209. Every ratio compares two things timed in turn in
 one process. LightGBM evaluates its own metric after what the labels decide has been computed, as
-our ``feval`` does; ``ndcg_score`` reads the labels anew at each call. ranx is given arrays that are
-sorted already, and runs in a process of its own, since after numba's parallel kernels a process
+our ``feval`` does; ``ndcg_score`` reads the labels again at each call. ranx is given arrays that
+are sorted already, and runs in a process of its own, since after numba's parallel kernels a process
 cannot fork.
 """
 

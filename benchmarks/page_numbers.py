@@ -65,8 +65,8 @@ def headline(to_root: str) -> str:
         for name in ("lightgbm:lambdarank", "ranker:default")
     )
     return paragraph(
-        f"""With 60% of the training labels of MQ2008 replaced at random, NDCG@5 on clean test queries
-        falls from {theirs[0]} to {theirs[1]} with LightGBM's `lambdarank`, and from {ours[0]} to
+        f"""With 60% of the training labels of MQ2008 replaced at random, NDCG@5 on clean test
+        queries falls from {theirs[0]} to {theirs[1]} with LightGBM's `lambdarank`, and from {ours[0]} to
         {ours[1]} with `Ranker(n_estimators=500, early_stopping_rounds=50, eval_metric="ndcg@5")`.
         Nothing is tuned; both stop on the same clean validation queries. Means of 20 trials over
         five folds; the picture has standard errors
@@ -166,10 +166,11 @@ def large(to_root: str) -> str:
         rows.append([f"{row['documents']:,}", *(f"{x:.2f}" for x in times), *map(short, values)])
     heads = ["rows of 136 features", "time over `rank_xendcg`", "time over `lambdarank`",
              "NDCG@10 of `Ranker()`", "of `rank_xendcg`", "of `lambdarank`"]  # fmt: skip
-    return f"""A fit of 100 trees of `Ranker()`, which sees half of the features a tree and starts from
-a linear ranker, on synthetic data, which suit such a start:
-
-{table(heads, rows)}"""
+    what = (
+        "A fit of 100 trees of `Ranker()`, which sees half of the features a tree and starts from\n"
+        "a linear ranker, on synthetic data, which suit such a start:"
+    )
+    return f"{what}\n\n{table(heads, rows)}"
 
 
 FILL: dict[str, Callable[[str], str]] = {

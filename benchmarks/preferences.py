@@ -30,11 +30,10 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 from common.provenance import provenance
-from common.real_data import Part, data_folder, load_fold
+from common.real_data import data_folder, load_fold
 
 from gbrank import Objective, PairwiseLogistic, PreferenceLogistic, Squared, UStatistic
-from gbrank.data import make_ranking
-from gbrank.layout import QueryLayout
+from gbrank.data import RankingData, make_ranking
 from gbrank.metrics import ndcg_score
 from gbrank.preferences import BoundObservations
 from gbrank.simulate import bradley_terry
@@ -63,16 +62,16 @@ Row = dict[str, Any]
 class Task:
     """One data set: three parts, their limit scores, and what does not change between runs."""
 
-    def __init__(self, name: str, parts: tuple[Part, Part, Part], trees: tuple[int, ...]) -> None:
+    def __init__(self, name: str, parts: tuple[RankingData, ...], trees: tuple[int, ...]) -> None:
         self.name, self.trees = name, trees
         self.train, self.valid, self.test = parts
-        self.layout = QueryLayout.from_qid(self.train.qid)
+        self.layout = self.train.layout
         self.limits = [limit_scores(part) for part in parts]
         self.n_queries = int((self.layout.sizes > 1).sum())
 
     def comparisons(self, per_query: int, seed: int) -> BoundObservations:
         n = per_query * self.n_queries
-        drawn = bradley_terry(self.train.y, self.train.qid, n, random_state=seed)
+        drawn = bradley_terry(self.train, n=n, random_state=seed)
         return drawn.bind(self.layout)
 
     def dataset(self, objective: Objective, labels: np.ndarray, params: Row) -> lgb.Dataset:
@@ -108,9 +107,9 @@ class Task:
         return 1.0 - float(ndcg_score(self.limits[part], scores, qid=qid, n_jobs=1))
 
 
-def limit_scores(part: Part) -> np.ndarray:
+def limit_scores(part: RankingData) -> np.ndarray:
     """Return m / (m - 1) (r - mean r), equation 27 simplified, counted from the lowest."""
-    layout = QueryLayout.from_qid(part.qid)
+    layout = part.layout
     filled = np.maximum(layout.sizes, 2)
     lowest = np.minimum.reduceat(part.y, layout.bounds[:-1])
     return (part.y - np.repeat(lowest, layout.sizes)) * np.repeat(
@@ -127,20 +126,18 @@ def load_task(name: str, folder: Path | None, quick: bool, linear: bool) -> Task
     return Task(name, load_parts(name, folder, quick), trees)
 
 
-def load_parts(name: str, folder: Path | None, quick: bool) -> tuple[Part, Part, Part]:
+def load_parts(name: str, folder: Path | None, quick: bool) -> tuple[RankingData, ...]:
     if name == "synthetic":
         data = make_ranking(n_queries=80 if quick else 300, list_length=50, random_state=0)
         groups = np.array_split(np.arange(data.n_queries), [int(0.6 * data.n_queries)])
         tail = np.array_split(groups[1], 2)
-        rows = [np.isin(data.qid, np.unique(data.qid)[some]) for some in (groups[0], *tail)]
-        X, y, qid = data.X, data.y.astype(np.float64), data.qid
-        return tuple(Part(X[r], y[r], qid[r]) for r in rows)
+        return tuple(data.take(some) for some in (groups[0], *tail))
     if name == "MSLR_merged":  # comes split into training, validation and test
         with np.load(folder / f"{name}.npz") as arrays:
             X, y, qid, part = (arrays[key] for key in ("X", "y", "qid", "part"))
         order = np.lexsort((np.random.default_rng(1).random(len(y)), qid))
-        X, y, qid, part = X[order], y[order].astype(np.float64), qid[order], part[order]
-        return tuple(Part(X[part == p], y[part == p], qid[part == p]) for p in range(3))
+        whole, part = RankingData(X, y.astype(np.float64), qid), part[order]
+        return tuple(whole.take_rows(order[part == p]) for p in range(3))
     return load_fold(folder, name, 1)
 
 

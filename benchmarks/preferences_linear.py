@@ -10,24 +10,24 @@ import time
 from typing import Any
 
 import numpy as np
-from common.real_data import Part
 from preferences import Row, Task
 from scipy.optimize import minimize
 from scipy.special import expit
 
 from gbrank import Objective, Squared, UStatistic
+from gbrank.data import RankingData
 
 DRAWS = 100
 RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
 
-def standardised(parts: tuple[Part, Part, Part]) -> tuple[Part, ...]:
+def standardised(parts: tuple[RankingData, ...]) -> tuple[RankingData, ...]:
     """Return the parts with tamed features and a constant one; the training rows set the scale."""
     tamed = [np.sign(p.X) * np.log1p(np.abs(np.nan_to_num(p.X, nan=0.0))) for p in parts]
     centre, scale = tamed[0].mean(axis=0), tamed[0].std(axis=0)
     varies = scale > 1e-8
     return tuple(
-        Part(
+        RankingData(
             np.column_stack(
                 (np.clip((X - centre)[:, varies] / scale[varies], -10, 10), np.ones(len(X)))
             ).astype(np.float64),
@@ -41,7 +41,7 @@ def standardised(parts: tuple[Part, Part, Part]) -> tuple[Part, ...]:
 class LinearTask(Task):
     """A task whose models are linear; instead of the number of trees, lambda is chosen."""
 
-    def __init__(self, name: str, parts: tuple[Part, Part, Part], trees: Any = ()) -> None:
+    def __init__(self, name: str, parts: tuple[RankingData, ...], trees: Any = ()) -> None:
         super().__init__(name, standardised(parts), trees)
         self.theta = np.zeros(self.train.X.shape[1])
 

@@ -11,8 +11,8 @@ import numpy as np
 from common.timing import interleave, ratio_with_interval
 
 from gbrank import PairwiseLogistic, PreferenceLogistic, Squared, UStatistic
-from gbrank.layout import QueryLayout
-from gbrank.parallel import resolve_n_jobs
+from gbrank.core.queries import QueryLayout
+from gbrank.core.threads import resolve_n_jobs
 from gbrank.preferences import METHODS, aggregate
 from gbrank.simulate import bradley_terry
 

@@ -10,7 +10,7 @@ from noise_robustness.trial import Result, Trial
 from quality_figure import draw_noise
 from scipy import stats
 
-from gbrank.metrics.comparison import holm, sign_flip_test
+from gbrank.metrics import holm, sign_flip_test
 
 FOUR_SETS = ("MQ2008", "MQ2007_partial", "OHSUMED_QLN", "MSLR_merged")
 #: The parts of the benchmark, and the data sets of each.

@@ -40,7 +40,9 @@ def ranker(objective: str, **params: object) -> str:
 def from_comparisons() -> str:
     generator = np.random.default_rng(0)
     groups = [np.flatnonzero(DATA.qid == q) for q in np.unique(DATA.qid)]
-    rows = np.array([generator.choice(rows, 2, replace=False) for rows in groups for _ in range(10)])
+    rows = np.array(
+        [generator.choice(rows, 2, replace=False) for rows in groups for _ in range(10)]
+    )
     better = DATA.y[rows[:, 0]] >= DATA.y[rows[:, 1]]
     winner, loser = np.where(better, rows.T, rows.T[::-1])
     seen = Comparisons(DATA.qid[winner], winner, loser, items="row")

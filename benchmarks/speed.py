@@ -26,7 +26,7 @@ from common.provenance import provenance
 from common.timing import interleave, ratio_with_interval
 
 from gbrank import Objective, get_objective, list_objectives
-from gbrank.parallel import resolve_n_jobs
+from gbrank.core.threads import resolve_n_jobs
 
 SEED = 0
 LABEL_SHARES = (0.5, 0.2, 0.15, 0.1, 0.05)

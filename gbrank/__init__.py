@@ -1,53 +1,74 @@
-"""Learning to rank with LightGBM: the losses that the literature proved, as tree objectives."""
+"""Learning to rank with LightGBM: the losses that the literature proved, as tree objectives.
 
-from gbrank.model_selection import QueryKFold, QueryShuffleSplit, cv
-from gbrank.objectives import (
-    KL,
-    XENDCG,
-    Bregman,
-    Cosine,
-    GainPairwise,
-    LambdaMART,
-    ListMLE,
-    ListNet,
-    Objective,
-    PairwiseLogistic,
-    PreferenceLogistic,
-    QNorm,
-    QuerySubsampled,
-    Smoothed,
-    Squared,
-    UStatistic,
-    get_objective,
-    list_objectives,
-    register_objective,
+Names are imported when they are first used, so that ``gbrank --help`` needs neither LightGBM nor
+scikit-learn nor numba. Every loss that ``gbrank.objectives`` exports is a name here too.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from gbrank._version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from gbrank.model_selection import QueryKFold as QueryKFold
+    from gbrank.model_selection import QueryShuffleSplit as QueryShuffleSplit
+    from gbrank.model_selection import cv as cv
+    from gbrank.objectives import *  # noqa: F403
+    from gbrank.ranker import Ranker as Ranker
+
+# Names that are not those of losses, and where each lives.
+_HOMES = {
+    "QueryKFold": "model_selection",
+    "QueryShuffleSplit": "model_selection",
+    "Ranker": "ranker",
+    "cv": "model_selection",
+    "get_objective": "objectives",
+    "list_objectives": "objectives",
+    "register_objective": "objectives",
+}
+_MODULES = (
+    "cli",
+    "dask",
+    "data",
+    "gains",
+    "linear",
+    "metrics",
+    "model_selection",
+    "objectives",
+    "plotting",
+    "preferences",
+    "preprocessing",
+    "ranker",
+    "simulate",
+    "testing",
+    "theory",
 )
-from gbrank.ranker import Ranker
 
-__version__ = "0.1.0"
 
-__all__ = [
-    "KL",
-    "XENDCG",
-    "Bregman",
-    "Cosine",
-    "GainPairwise",
-    "LambdaMART",
-    "ListMLE",
-    "ListNet",
-    "Objective",
-    "PairwiseLogistic",
-    "PreferenceLogistic",
-    "QNorm",
-    "QueryKFold",
-    "QueryShuffleSplit",
-    "QuerySubsampled",
-    "Ranker",
-    "Smoothed",
-    "Squared",
-    "UStatistic",
-    "cv",
-    "get_objective",
-    "list_objectives",
-    "register_objective",
-]
+def _losses() -> list[str]:
+    """Return the names of the losses, and of the class that they derive from."""
+    room = importlib.import_module("gbrank.objectives")
+    return [
+        name
+        for name in room.__all__
+        if isinstance(getattr(room, name), type) and issubclass(getattr(room, name), room.Objective)
+    ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"gbrank.{name}")
+    if name == "__all__":
+        return sorted({"__version__", *_HOMES, *_losses()})
+    home = _HOMES.get(name)
+    if home is None:
+        if name.startswith("_") or name not in _losses():
+            raise AttributeError(f"module 'gbrank' has no attribute {name!r}")
+        home = "objectives"
+    value = getattr(importlib.import_module(f"gbrank.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*__getattr__("__all__"), *_MODULES})

@@ -9,9 +9,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gbrank._within_query import ranks, shares, z_scores
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.params import check_choice
+from gbrank.core import FloatArray, IntArray, QueryLayout, check_choice, ranks, shares, z_scores
 
 _METHODS: dict[str, Callable[[FloatArray, IntArray], FloatArray]] = {
     "zscore": z_scores,

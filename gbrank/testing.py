@@ -12,8 +12,8 @@ from itertools import pairwise
 import numpy as np
 from sklearn.base import clone
 
-from gbrank.layout import FloatArray, IntArray
-from gbrank.objectives.base import Float32Array, Objective
+from gbrank.core import Float32Array, FloatArray, IntArray
+from gbrank.objectives import Objective
 
 _SIZES = (1, 2, 3, 7, 20, 50)
 _STEP = 1e-5  # of finite differences: error about 1e-10 for third derivatives around 1
@@ -22,10 +22,11 @@ _STEP = 1e-5  # of finite differences: error about 1e-10 for third derivatives a
 def check_objective(objective: Objective) -> None:
     """Raise an ``AssertionError`` that says what is wrong if an objective breaks the contract.
 
-    Checked: shapes and types; the gradient, and the curvature where it is declared exact, against
+    Checked: shapes and types; the gradient, and the hessian where it is declared exact, against
     finite differences of :meth:`~gbrank.Objective.loss`; that a common shift of scores changes
     nothing, where declared; permutation of documents; independence of queries; weights; finite
-    numbers for extreme scores and degenerate queries; equal bits for any number of threads, after
+    numbers for extreme scores and degenerate queries; that a step leaves nothing behind which the
+    next one of the same training would notice; equal bits for any number of threads, after
     ``pickle``, ``deepcopy`` and ``clone``; the two forms in which LightGBM calls.
 
     An objective that needs observations and has none is checked with ``observations="labels"``: the
@@ -42,7 +43,7 @@ def check_objective(objective: Objective) -> None:
     grad, hess = objective.grad_hess(labels, scores, group)
     _check_numbers(grad, hess, len(labels), name)
     assert np.abs(grad).max() > 0, f"{name}: all gradients are zero on an ordinary example"
-    assert np.abs(hess).max() > 0, f"{name}: all curvatures are zero on an ordinary example"
+    assert np.abs(hess).max() > 0, f"{name}: all hessians are zero on an ordinary example"
     if objective.has_loss:
         _check_against_differences(objective, labels, scores, group, name)
     _check_shift(objective, labels, scores, group, name)
@@ -50,6 +51,7 @@ def check_objective(objective: Objective) -> None:
     _check_independence(objective, labels, scores, group, name)
     _check_weights(objective, labels, scores, group, name)
     _check_extremes(objective, labels, group, name)
+    _check_second_step(objective, labels, scores, group, name)
     _check_copies_and_threads(objective, labels, scores, group, name)
     _check_call(objective, labels, scores, group, name)
 
@@ -66,12 +68,12 @@ def _example() -> tuple[FloatArray, FloatArray, IntArray]:
 
 
 def _check_numbers(grad: Float32Array, hess: Float32Array, n_rows: int, name: str) -> None:
-    for values, what in ((grad, "gradients"), (hess, "curvatures")):
+    for values, what in ((grad, "gradients"), (hess, "hessians")):
         assert values.dtype == np.float32, f"{name}: {what} must be float32, got {values.dtype}"
         assert values.shape == (n_rows,), f"{name}: {what} have shape {values.shape}"
         assert values.flags.c_contiguous, f"{name}: {what} must be contiguous"
         assert np.isfinite(values).all(), f"{name}: {what} must be finite"
-    assert (hess >= 0).all(), f"{name}: curvatures must be >= 0"
+    assert (hess >= 0).all(), f"{name}: hessians must be >= 0"
 
 
 def _differences(
@@ -113,10 +115,10 @@ def _check_against_differences(
         scale = max(1.0, float(np.abs(first).max()))
         error = np.abs(grad - first).max() / scale
         assert error < 1e-6, f"{name}: gradient is {error:.1e} off the differences of its loss"
-        if objective.exact_curvature:
+        if objective.exact_hessian:
             scale = max(1.0, float(np.abs(second).max()))
             error = np.abs(hess - second).max() / scale
-            assert error < 1e-5, f"{name}: curvature is {error:.1e} off the differences of its loss"
+            assert error < 1e-5, f"{name}: hessian is {error:.1e} off the differences of its loss"
 
 
 def _check_shift(
@@ -142,7 +144,7 @@ def _check_permutation(
     order = np.concatenate([np.arange(a, b)[::-1] for a, b in pairwise(bounds)])
     straight = objective.grad_hess(labels, scores, group)
     permuted = objective.grad_hess(labels[order], scores[order], group)
-    for before, after, what in zip(straight, permuted, ("gradients", "curvatures"), strict=True):
+    for before, after, what in zip(straight, permuted, ("gradients", "hessians"), strict=True):
         tolerance = 1e-5 * max(1e-3, float(np.abs(before).max()))
         assert np.allclose(before[order], after, rtol=0, atol=tolerance), (
             f"{name}: permuting the documents of a query does not permute its {what}"
@@ -179,8 +181,9 @@ def _check_extremes(objective: Objective, labels: FloatArray, group: IntArray, n
         *(size * np.ones(len(labels)) for size in (1e3, -1e3, 1e300, -1e300)),
         1e3 * rng.normal(size=len(labels)),
     ]
+    training = objective.bind(labels, group)
     for scores in candidates:
-        grad, hess = objective.grad_hess(labels, scores, group)
+        grad, hess = training.grad_hess(scores)
         where = f"{name} at scores around {scores[0]:g}"
         _check_numbers(grad, hess, len(labels), where)
         if objective.has_loss:
@@ -190,6 +193,19 @@ def _check_extremes(objective: Objective, labels: FloatArray, group: IntArray, n
     for few in ([0.0], [3.0], [0.0, 0.0], [4.0, 4.0, 4.0]):
         grad, hess = objective.grad_hess(few, [0.5] * len(few), [len(few)])
         _check_numbers(grad, hess, len(few), f"{name} on one query with labels {few}")
+
+
+def _check_second_step(
+    objective: Objective, labels: FloatArray, scores: FloatArray, group: IntArray, name: str
+) -> None:
+    training = objective.bind(labels, group, n_jobs=1)
+    training.grad_hess(1.0 - scores)  # nobody keeps these arrays: they are taken again, as they are
+    second = training.grad_hess(scores)
+    for before, after in zip(objective.grad_hess(labels, scores, group), second, strict=True):
+        assert np.array_equal(before, after), (
+            f"{name}: a second step of one training differs from a first one at the same scores; "
+            "the kernel must write every row and leave alone what prepare returned"
+        )
 
 
 def _check_copies_and_threads(

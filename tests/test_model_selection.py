@@ -128,7 +128,7 @@ def test_cv_refuses_folds_that_tear_queries(data):
     [
         (
             lambda X, y, q: next(QueryKFold(1).split(X, y, q)),
-            "n_splits must be a whole number >= 2",
+            "n_splits must be an integer >= 2",
         ),
         (lambda X, y, q: next(QueryKFold(999).split(X, y, q)), "more than the number of queries"),
         (lambda X, y, q: next(QueryKFold().split(X, y)), "needs the query id of each row"),
@@ -138,6 +138,11 @@ def test_cv_refuses_folds_that_tear_queries(data):
             "test_size must be",
         ),
         (lambda X, y, q: gbrank.cv({}, X, y), "got neither"),
+        (lambda X, y, q: gbrank.cv({}, X, y, qid=q, nfold=1), "nfold must be an integer >= 2"),
+        (
+            lambda X, y, q: gbrank.cv({"bagging_by_query": "true"}, X, y, qid=q),
+            "bagging_by_query=True is not supported",
+        ),
         (lambda X, y, q: gbrank.cv({}, lgb.Dataset(X, y)), "the Dataset has no queries"),
     ],
 )

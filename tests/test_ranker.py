@@ -177,7 +177,7 @@ def test_feature_importances(fitted, data):
 
 
 class QueryOfTen(Ranker):
-    """A Ranker that makes up its queries, so that scikit-learn's checks can call it."""
+    """A Ranker with queries of ten rows, so that scikit-learn's checks can call it."""
 
     def fit(self, X, y, *, sample_weight=None):
         qid = None if y is None else np.arange(len(np.asarray(y))) // 10
@@ -239,12 +239,12 @@ def test_bad_input_is_one_clear_error(change, kind, message):
     ("params", "message"),
     [
         ({"objective": "nonsense"}, r"objective must be one of \[.*'xendcg'\].* got 'nonsense'"),
-        ({"n_estimators": 0}, r"n_estimators must be a whole number >= 1, got 0"),
+        ({"n_estimators": 0}, r"n_estimators must be an integer >= 1, got 0"),
         ({"early_stopping_rounds": 3, "validation_fraction": None}, r"needs an evaluation set"),
         ({"validation_fraction": 1.5}, r"validation_fraction must be a number in \(0, 1\]"),
         ({"query_subsample": 0}, r"query_subsample must be a number in \(0, 1\], got 0"),
-        ({"random_state": -1}, r"random_state must be a whole number from 0"),
-        ({"n_jobs": 0}, r"n_jobs must be None or a whole number other than 0"),
+        ({"random_state": -1}, r"random_state must be an integer from 0"),
+        ({"n_jobs": 0}, r"n_jobs must be None or an integer other than 0"),
         ({"lgb_params": {"bagging_by_query": True}}, r"bagging_by_query=True is not supported"),
         ({"lgb_params": {"num_leaves": 3}}, r"use the Ranker's parameter 'num_leaves'"),
         ({"lgb_params": {"bagging_fraction": 0.5}}, r"use the Ranker's parameter 'subsample'"),
@@ -306,11 +306,11 @@ def test_objectives_say_what_is_wrong_when_lightgbm_calls():
             r"gamma must be 'uniform' or 'annealed' or 'tight' or a number",
         ),
         (lambda: XENDCG(eps=-1.0), r"eps must be a number >= 0, got -1.0"),
-        (lambda: XENDCG(random_state="a"), r"random_state must be a whole number"),
+        (lambda: XENDCG(random_state="a"), r"random_state must be an integer"),
         (lambda: XENDCG(generator="mt"), r"generator must be 'counter' or 'lightgbm', got 'mt'"),
         (lambda: ListNet(temperature=0), r"temperature must be a number >= 1e-06, got 0"),
         (lambda: LambdaMART(sigmoid=-1), r"sigmoid must be a number in"),
-        (lambda: LambdaMART(truncation_level=0), r"truncation_level must be a whole number >= 1"),
+        (lambda: LambdaMART(truncation_level=0), r"truncation_level must be an integer >= 1"),
         (lambda: LambdaMART(norm="yes"), r"norm must be True or False, got 'yes'"),
     ],
 )

@@ -11,9 +11,8 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from gbrank import Ranker, get_objective, list_objectives
-from gbrank._start import linear_scores
+from gbrank.core.queries import QueryLayout
 from gbrank.data import make_ranking
-from gbrank.layout import QueryLayout
 from gbrank.linear import LinearRanker
 from gbrank.simulate import bradley_terry
 
@@ -90,7 +89,7 @@ def test_other_tools_read_the_start(data, tmp_path):
     )
 
 
-def test_a_query_relative_start_is_put_together_again(data, tmp_path):
+def test_a_query_relative_start_is_added_by_predict(data, tmp_path):
     ranker = Ranker.lightgbm_defaults("xendcg", start="query_linear", **SMALL).fit(
         data.X, data.y, qid=data.qid
     )
@@ -165,7 +164,7 @@ def test_auto_is_linear_where_there_are_labels_and_features_in_memory(data, monk
     assert ranker.fit(data.X, qid=data.qid, preferences=pairs).start_kind_ == "zero"
     with pytest.raises(ValueError, match="start='linear' learns from labels, and there are none"):
         ranker.set_params(start="linear").fit(data.X, qid=data.qid, preferences=pairs)
-    monkeypatch.setattr("gbrank._start._MOST_FEATURES", 7)
+    monkeypatch.setattr("gbrank.start._MOST_FEATURES", 7)
     ranker = Ranker.lightgbm_defaults(start="auto", **SMALL).fit(data.X, data.y, qid=data.qid)
     assert ranker.start_kind_ == "zero"
 
@@ -175,7 +174,7 @@ def test_a_table_is_made_numbers_in_parts(data, monkeypatch):
     frame["kind"] = pd.Categorical(np.where(data.X[:, 0] > 0, "a", "b"))
     ranker = Ranker.lightgbm_defaults(start="linear", **SMALL)
     expected = ranker.fit(frame, data.y, qid=data.qid).predict(frame)
-    monkeypatch.setattr("gbrank._start._CHUNK", 37)
+    monkeypatch.setattr("gbrank.linear.ranker._CHUNK", 37)
     np.testing.assert_array_equal(ranker.fit(frame, data.y, qid=data.qid).predict(frame), expected)
 
 
@@ -203,7 +202,7 @@ def test_a_column_counts_in_the_start_as_what_lightgbm_sees(data):
 def test_a_table_without_rows_is_scored(data):
     frame = pd.DataFrame(data.X.astype(float)).add_prefix("f")
     ranker = LinearRanker().fit(data.X, data.y, qid=data.qid)
-    assert linear_scores(ranker, frame[:0], QueryLayout.from_group([])).shape == (0,)
+    assert ranker.scores(frame[:0], QueryLayout.from_group([])).shape == (0,)
 
 
 def test_labels_that_an_objective_without_gains_takes(data):
@@ -251,9 +250,9 @@ def test_several_models_are_their_mean_in_one_file(data, tmp_path):
     ("params", "change", "kind", "message"),
     [
         ({"start": "lineer"}, {}, ValueError, r"start must be one of \('auto', .* got 'lineer'"),
-        ({"start": 3}, {}, TypeError, "a fitted estimator or a callable, got int"),
-        ({"n_models": 0}, {}, ValueError, "n_models must be a whole number >= 1"),
-        ({"early_stopping_window": 0}, {}, ValueError, "early_stopping_window must be a whole"),
+        ({"start": 3}, {}, TypeError, "an estimator or a callable, got int"),
+        ({"n_models": 0}, {}, ValueError, "n_models must be an integer >= 1"),
+        ({"early_stopping_window": 0}, {}, ValueError, "early_stopping_window must be an integer"),
         ({"start": lambda X: X[:3, 0]}, {}, ValueError, "scores must have one entry per row"),
     ],
 )

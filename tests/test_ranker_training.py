@@ -1,4 +1,4 @@
-"""Comforts of training: early stopping, validation, warm starts, query subsampling, Ctrl-C."""
+"""Training: early stopping, validation, warm starts, query subsampling, Ctrl-C."""
 
 import os
 import signal
@@ -192,6 +192,9 @@ def test_a_damaged_file_is_no_model_to_go_on_from(data, tmp_path):
     path.write_bytes(path.read_bytes().replace(b"leaf_value=", b"leaf_value=1", 1))
     with pytest.raises(ValueError, match="damaged or edited"):
         second.fit(data.X, data.y, qid=data.qid, init_model=path)
+    path.write_bytes(path.read_bytes().replace(b'"}]\n', b'"}\n'))  # the end of the line of ours
+    with pytest.raises(ValueError, match=r"it has no \[gbrank: ...\] line"):
+        second.fit(data.X, data.y, qid=data.qid, init_model=path)
     with pytest.raises(TypeError, match="init_model must be a fitted Ranker, a Booster or the"):
         second.fit(data.X, data.y, qid=data.qid, init_model=3)
 
@@ -247,7 +250,7 @@ def test_the_rankers_query_subsample_is_that_objective(data):
 
 
 @pytest.mark.parametrize("with_tqdm", [True, False])
-def test_progress_tells_trees_metric_and_time(data, capsys, monkeypatch, with_tqdm):
+def test_progress_shows_trees_metric_and_time(data, capsys, monkeypatch, with_tqdm):
     if not with_tqdm:
         monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     ranker = Ranker.lightgbm_defaults(n_estimators=20, verbose=1, **SMALL)

@@ -25,10 +25,11 @@ RESULTS = {
     "MetricTable",
     "NoiseReport",
     "OrderSensitivity",
-    "PaddedLists",
+    "PaddedData",
     "PreferenceCheck",
-    "RankingData",
     "Summary",
+    "SyntheticData",
+    "Training",
 }
 ABSTRACT = {"Method", "Metric", "Objective", "Observations"}
 

@@ -1,6 +1,6 @@
 """A wheel holds the package and nothing else, and works in an environment that has nothing else.
 
-Run by ``make test-all`` and ``make wheel``: dependencies are installed anew, which takes a minute.
+Run by ``make test-all`` and ``make wheel``: dependencies are installed again, which takes a minute.
 """
 
 import re

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from common.real_data import Part
+from gbrank.data import RankingData
 from gbrank.metrics import ndcg_score
 
 #: Penalties of the ridge, as multiples of the number of rows.
 PENALTIES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
 
-def best_single_feature(train: Part, k: int = 10) -> tuple[int, float]:
+def best_single_feature(train: RankingData, k: int = 10) -> tuple[int, float]:
     """Return the feature, and its sign, that ranks the training queries best by NDCG@k."""
     candidates = []
     for feature in range(train.X.shape[1]):
@@ -22,7 +22,7 @@ def best_single_feature(train: Part, k: int = 10) -> tuple[int, float]:
     return feature, sign
 
 
-def single_feature_scores(part: Part, feature: int, sign: float) -> np.ndarray:
+def single_feature_scores(part: RankingData, feature: int, sign: float) -> np.ndarray:
     """Return the scores that one feature gives."""
     return sign * np.nan_to_num(part.X[:, feature].astype(np.float64))
 
@@ -57,7 +57,11 @@ def ridge_weights(features: np.ndarray, labels: np.ndarray, query: np.ndarray) -
 
 
 def ridge_scores(
-    train: Part, valid: Part, test: Part, query_of: tuple[np.ndarray, ...], k: int = 5
+    train: RankingData,
+    valid: RankingData,
+    test: RankingData,
+    query_of: tuple[np.ndarray, ...],
+    k: int = 5,
 ) -> tuple[np.ndarray, float]:
     """Fit on training, choose the penalty by NDCG@k on validation; return test scores and penalty.
 

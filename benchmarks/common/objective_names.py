@@ -5,7 +5,8 @@
 of that objective. ``ranker:default`` is ``gbrank.Ranker()`` as it comes, and
 ``ranker:listnet(start='linear')`` one with that objective and these parameters: it keeps its own
 trees, whatever the settings of the others. ``query_features='zscore'`` is no parameter of it: its
-trees then see, besides each feature, what ``QueryScaler`` makes of it.
+trees then see, besides each feature, what ``QueryScaler`` makes of it. ``my_losses.py:MyLoss(k=5)``
+or ``my_package.losses:MyLoss`` is a class of your own.
 """
 
 import ast
@@ -14,12 +15,15 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from gbrank import Ranker, get_objective, list_objectives
+from gbrank import Objective, Ranker, list_objectives
+from gbrank.boosting import lightgbm_params
+from gbrank.cli.extensions import find_objective
+from gbrank.cli.options import UsageError
 
 LIGHTGBM = ("lambdarank", "rank_xendcg")
 XGBOOST = ("rank:ndcg", "rank:pairwise", "rank:map")
 CATBOOST = ("YetiRank", "QueryRMSE", "PairLogit", "QuerySoftMax")
-#: What is no loss but belongs in every plot, and the best order where the data are made up.
+#: What is no loss but belongs in every plot, and the best order where the data are synthetic.
 FLOORS = ("single_feature", "ridge")
 CEILINGS = ("bayes",)
 #: The option of a ``ranker:`` that adds features relative to their query.
@@ -47,15 +51,25 @@ class ObjectiveName:
         """Whether something is boosted, as opposed to a floor or a ceiling."""
         return is_learner(self.text)
 
+    def make(self, seed: int) -> Objective:
+        """Return the objective of ours that is named, on one thread."""
+        loss: Objective = find_objective(self.name)(n_jobs=1, **dict(self.options))
+        return loss.set_params(random_state=seed) if "random_state" in loss.get_params() else loss
+
 
 def is_learner(text: str) -> bool:
-    """Tell a learner from a floor or a ceiling by name, whatever is installed."""
+    """Return whether a name is that of a learner, and not a floor or a ceiling."""
     return not text.startswith(("floor:", "ceiling:"))
 
 
 def parse_objective(text: str) -> ObjectiveName:
     """Read a name with options; refuse unknown ones, and peers that are not installed."""
     families = "|".join(["gbrank", "ranker", *FAMILIES])
+    own = re.fullmatch(r"([^()]+:[A-Za-z_]\w*)(\(.*\))?", text.strip())
+    if own and not re.match(rf"({families}):", text.strip()):
+        name = ObjectiveName(text.strip(), "gbrank", own[1], _options(own[2] or "()", text))
+        _check_options(name)
+        return name
     found = re.fullmatch(rf"(?:({families}):)?([\w:]+)(\(.*\))?", text.strip())
     if not found:
         raise ValueError(f"objective {text!r} is not written as name or name(option=value, ...)")
@@ -70,15 +84,20 @@ def parse_objective(text: str) -> ObjectiveName:
         )
     if family in ("xgboost", "catboost") and importlib.util.find_spec(family) is None:
         raise ImportError(f'{text} needs {family}: pip install "gbrank[peers]"')
+    parsed = ObjectiveName(text.strip(), family, name, options)
     if family in ("gbrank", "ranker"):
-        try:
-            if family == "gbrank":
-                get_objective(name, **dict(options)).check_params()
-            else:
-                Ranker(**ranker_options(options))._lightgbm_params()
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"objective {text!r}: {error}") from error
-    return ObjectiveName(text.strip(), family, name, options)
+        _check_options(parsed)
+    return parsed
+
+
+def _check_options(objective: ObjectiveName) -> None:
+    try:
+        if objective.family == "gbrank":
+            objective.make(seed=0).check_params()
+        else:
+            lightgbm_params(Ranker(**ranker_options(objective.options)).get_params(deep=False))
+    except (OSError, TypeError, ValueError, UsageError) as error:
+        raise ValueError(f"objective {objective.text!r}: {error}") from error
 
 
 def ranker_options(options: tuple[tuple[str, Any], ...]) -> dict[str, Any]:

@@ -14,8 +14,8 @@ import lightgbm as lgb
 import numpy as np
 
 from common.objective_names import QUERY_FEATURES, ObjectiveName, ranker_options
-from common.real_data import Part
-from gbrank import Ranker, get_objective
+from gbrank import Ranker
+from gbrank.data import RankingData
 from gbrank.metrics import feval, ndcg_score
 from gbrank.preprocessing import QueryScaler
 
@@ -35,8 +35,8 @@ class Fit:
 
 def fit_trees(
     objective: ObjectiveName,
-    train: Part,
-    valid: Part,
+    train: RankingData,
+    valid: RankingData,
     X_test: np.ndarray,
     settings: dict[str, Any],
     seed: int,
@@ -53,16 +53,10 @@ def fit_trees(
     return learner(objective, train, valid, X_test, settings, seed % 2**31)
 
 
-def group_sizes(qid: np.ndarray) -> np.ndarray:
-    """Return the number of rows of each query, in their order; rows of a query are contiguous."""
-    starts = np.flatnonzero(np.concatenate(([True], qid[1:] != qid[:-1])))
-    return np.diff(starts, append=len(qid))
-
-
 def _lightgbm(
     objective: ObjectiveName,
-    train: Part,
-    valid: Part,
+    train: RankingData,
+    valid: RankingData,
     X_test: np.ndarray,
     settings: dict[str, Any],
     seed: int,
@@ -72,12 +66,9 @@ def _lightgbm(
     if objective.family == "lightgbm":
         params |= {"objective": objective.name, **dict(objective.options)}
     else:
-        loss = get_objective(objective.name, n_jobs=1, **dict(objective.options))
-        if "random_state" in loss.get_params():
-            loss.set_params(random_state=seed)
-        params["objective"] = loss
-    training = lgb.Dataset(train.X, train.y, group=group_sizes(train.qid), params=params)
-    watched = lgb.Dataset(valid.X, valid.y, group=group_sizes(valid.qid), reference=training)
+        params["objective"] = objective.make(seed)
+    training = lgb.Dataset(train.X, train.y, group=train.group, params=params)
+    watched = lgb.Dataset(valid.X, valid.y, group=valid.group, reference=training)
     seen: dict[str, dict[str, list[float]]] = {}
     callbacks = [lgb.record_evaluation(seen)]
     if settings["patience"]:
@@ -98,8 +89,8 @@ def _lightgbm(
 
 def _ranker(
     objective: ObjectiveName,
-    train: Part,
-    valid: Part,
+    train: RankingData,
+    valid: RankingData,
     X_test: np.ndarray,
     settings: dict[str, Any],
     seed: int,
@@ -159,8 +150,8 @@ def _catboost_trees(settings: dict[str, Any]) -> dict[str, Any]:
 
 def _xgboost(
     objective: ObjectiveName,
-    train: Part,
-    valid: Part,
+    train: RankingData,
+    valid: RankingData,
     X_test: np.ndarray,
     settings: dict[str, Any],
     seed: int,
@@ -182,8 +173,8 @@ def _xgboost(
         quality = ndcg_score(valid.y, scores.astype(np.float64), qid=valid.qid, k=5, n_jobs=1)
         return WATCHED, float(quality)
 
-    # Numbered anew: XGBoost wants query ids in ascending order.
-    numbers = [np.repeat(np.arange(len(s)), s) for s in map(group_sizes, (train.qid, valid.qid))]
+    # Numbered again: XGBoost wants query ids in ascending order.
+    numbers = [np.repeat(np.arange(len(s)), s) for s in (train.group, valid.group)]
     training = xgb.DMatrix(train.X, train.y, qid=numbers[0], nthread=1)
     watched = xgb.DMatrix(valid.X, valid.y, qid=numbers[1], nthread=1)
     seen: dict[str, Any] = {}
@@ -205,15 +196,15 @@ def _xgboost(
 
 def _catboost(
     objective: ObjectiveName,
-    train: Part,
-    valid: Part,
+    train: RankingData,
+    valid: RankingData,
     X_test: np.ndarray,
     settings: dict[str, Any],
     seed: int,
 ) -> Fit:
     import catboost
 
-    numbers = [np.repeat(np.arange(len(s)), s) for s in map(group_sizes, (train.qid, valid.qid))]
+    numbers = [np.repeat(np.arange(len(s)), s) for s in (train.group, valid.group)]
     model = catboost.CatBoost(
         {
             "loss_function": objective.name,

@@ -1,19 +1,11 @@
 """The real data sets, from a folder that the user names, and their folds."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-
-@dataclass(frozen=True)
-class Part:
-    """Whole queries: features, labels and query ids."""
-
-    X: np.ndarray
-    y: np.ndarray
-    qid: np.ndarray
+from gbrank.data import RankingData
 
 
 def data_folder(given: str | None = None) -> Path:
@@ -26,7 +18,7 @@ def data_folder(given: str | None = None) -> Path:
     return Path(folder)
 
 
-def load_fold(folder: Path, name: str, fold: int) -> tuple[Part, Part, Part]:
+def load_fold(folder: Path, name: str, fold: int) -> tuple[RankingData, RankingData, RankingData]:
     """Return training, validation and test queries of fold 1 to 5.
 
     Fold f tests on part f, validates on part f + 1 and trains on the other three, cyclically. The
@@ -42,6 +34,6 @@ def load_fold(folder: Path, name: str, fold: int) -> tuple[Part, Part, Part]:
         raise SystemExit(f"{name} does not come in five parts")
     rng = np.random.default_rng(fold)
     order = np.lexsort((rng.random(len(y)), qid))
-    X, y, qid, part = X[order], y[order].astype(np.float64), qid[order], part[order]
+    whole, part = RankingData(X, y.astype(np.float64), qid), part[order]
     test, valid = part == fold, part == fold % 5 + 1
-    return tuple(Part(X[rows], y[rows], qid[rows]) for rows in (~test & ~valid, valid, test))
+    return tuple(whole.take_rows(order[rows]) for rows in (~test & ~valid, valid, test))

@@ -13,10 +13,10 @@ from noise_robustness.presets import NOISES, TESTS, Preset
 from noise_robustness.tables import Row, SettingRow, verdict_of
 from noise_robustness.trial import Result, Trial, all_trials
 
-#: What is spoilt, and what is not.
+#: What is corrupted, and what is not.
 SPOILT = {
-    "none": "Nothing is spoilt.",
-    "labels": "Training labels are spoilt; validation and test labels are clean.",
+    "none": "Nothing is corrupted.",
+    "labels": "Training labels are corrupted; validation and test labels are clean.",
     "negatives": "Training lists are padded; validation and test lists are as they were.",
     "clicks": "Training and validation labels become clicks; test labels are clean.",
 }
@@ -31,8 +31,8 @@ MARKS = {"better": " ▲", "worse": " ▼", "same": ""}
 AFTER = (10, 25, 50, 100, 200, 300, 400, 500)
 
 METHOD = (
-    "In a trial every objective gets the same trees, the same spoilt data and the same clean test "
-    "queries; nothing is tuned on test queries. Wrong labels and padded lists are put into "
+    "In a trial every objective gets the same trees, the same corrupted data and the same clean "
+    "test queries; nothing is tuned on test queries. Wrong labels and padded lists are put into "
     "training lists only; clicks replace training and validation labels. Queries without a "
     "relevant document are left out, ties averaged. Floors are no boosted trees: the best single "
     "feature of the training data, and a ridge on features z-scored within the query.",

@@ -1,4 +1,4 @@
-"""Data sets, by name, by folder or made up, and their splits into training, validation and test."""
+"""Data sets, by name, by folder or synthetic, and their splits."""
 
 import hashlib
 import os
@@ -9,31 +9,23 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from gbrank.data import load_folds, make_ranking
+from gbrank.data import RankingData, load_folds, make_ranking
 
 SYNTHETIC = "synthetic"
 SHARES = (0.6, 0.2, 0.2)
 QUARTER = (0.75, 0.25)
 
 
-@dataclass(frozen=True)
-class Lists:
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Lists(RankingData):
     """Rows of whole queries, those of a query being contiguous.
 
     ``query`` is the query that a row's list was shown for: the same as ``qid`` but for clicks,
     where each impression is a list of its own. ``utility`` is the best score, where it is known.
     """
 
-    X: np.ndarray
-    y: np.ndarray
-    qid: np.ndarray
     query: np.ndarray
     utility: np.ndarray | None = None
-
-    def take(self, rows: np.ndarray) -> "Lists":
-        """Return some rows, in the order given."""
-        utility = None if self.utility is None else self.utility[rows]
-        return Lists(self.X[rows], self.y[rows], self.qid[rows], self.query[rows], utility)
 
 
 def seed_of(*words: Any) -> int:
@@ -101,11 +93,11 @@ class SyntheticSource(Source):
         self.grades = len(sample.thresholds) + 1
         self.fingerprint = hashlib.sha256(repr(sorted(self.options.items())).encode()).hexdigest()
         n_queries = int(self.options["n_queries"])
-        self.shape = (n_queries * sample.n_documents // 10, n_queries, sample.X.shape[1])
+        self.shape = (n_queries * sample.n_rows // 10, n_queries, sample.X.shape[1])
 
     def split(self, trial: int, kind: str) -> tuple[Lists, Lists, Lists]:
         data = make_ranking(**self.options, random_state=seed_of(SYNTHETIC, trial))
-        whole = Lists(data.X, data.y.astype(np.float64), data.qid, data.qid, data.utility)
+        whole = _lists(data.X, data.y, data.qid, data.utility)
         # Queries are drawn independently; their numbers are made different from trial to trial.
         parts = _cut(whole, np.arange(data.n_queries))
         offset = trial * data.n_queries
@@ -139,15 +131,15 @@ class ArraySource(Source):
     def split(self, trial: int, kind: str) -> tuple[Lists, Lists, Lists]:
         seed = seed_of(self.name, "split", trial)
         rows = np.lexsort((np.random.default_rng(seed).random(len(self.y)), self.qid))
-        whole = Lists(self.X, self.y, self.qid, self.qid)
+        whole = _lists(self.X, self.y, self.qid)
         part, fold = self.part[rows], trial % 5 + 1
         parts = set(np.unique(part).tolist())
         if kind == "folds" and parts == {1, 2, 3, 4, 5}:
             test, valid = part == fold, part == fold % 5 + 1
-            return tuple(whole.take(rows[p]) for p in (~test & ~valid, valid, test))
+            return tuple(whole.take_rows(rows[p]) for p in (~test & ~valid, valid, test))
         if kind == "folds" and parts == {0, 1, 2}:
             if fold == 1:
-                return tuple(whole.take(rows[part == p]) for p in (0, 1, 2))
+                return tuple(whole.take_rows(rows[part == p]) for p in (0, 1, 2))
             rng = np.random.default_rng(1000 + fold)
         else:
             rng = np.random.default_rng(seed + 1)
@@ -181,10 +173,7 @@ class FolderSource(ArraySource):
             raise ValueError(f"{found.name} needs training data and test data")
         ids = np.unique(np.concatenate([part.qid for part in parts]))
         numbers = [np.searchsorted(ids, part.qid) for part in parts]
-        return [
-            Lists(part.X, np.asarray(part.y, dtype=np.float64), qid, qid)
-            for part, qid in zip(parts, numbers, strict=True)
-        ]
+        return [_lists(part.X, part.y, qid) for part, qid in zip(parts, numbers, strict=True)]
 
     def split(self, trial: int, kind: str) -> tuple[Lists, Lists, Lists]:
         if kind != "folds":
@@ -194,13 +183,21 @@ class FolderSource(ArraySource):
             self._parts = []  # let go of the old one first
             self._fold, self._parts = fold, self._read_fold(fold)
         rng = np.random.default_rng(seed_of(self.name, "split", trial))
-        lists = [part.take(np.lexsort((rng.random(len(part.y)), part.qid))) for part in self._parts]
+        lists = [
+            part.take_rows(np.lexsort((rng.random(len(part.y)), part.qid))) for part in self._parts
+        ]
         if len(lists) == 2:  # without validation data, a quarter of the training queries serves
             train, valid, _ = _cut(
                 lists[0], rng.permutation(np.unique(lists[0].qid)), None, QUARTER
             )
             lists = [train, valid, lists[1]]
         return tuple(lists)
+
+
+def _lists(
+    X: np.ndarray, y: np.ndarray, qid: np.ndarray, utility: np.ndarray | None = None
+) -> Lists:
+    return Lists(X, np.asarray(y, dtype=np.float64), qid, query=qid, utility=utility)
 
 
 def _cut(
@@ -217,4 +214,4 @@ def _cut(
     part[first:second], part[second:] = 1, 2
     by_id = np.argsort(queries)
     of_row = part[by_id][np.searchsorted(queries[by_id], whole.qid[rows])]
-    return tuple(whole.take(rows[of_row == p]) for p in (0, 1, 2))
+    return tuple(whole.take_rows(rows[of_row == p]) for p in (0, 1, 2))

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from common.floors import zscore_within
 from common.objective_names import ObjectiveName
-from common.peers import Fit, group_sizes
+from common.peers import Fit
 
-from gbrank import get_objective
 from gbrank.metrics import ndcg_score
 from noise_robustness.data import Lists
 
@@ -26,12 +25,9 @@ def fit_linear(
     seed: int,
 ) -> Fit:
     """Descend ``steps`` times from weights 0; return the test scores."""
-    loss = get_objective(objective.name, n_jobs=1, **dict(objective.options))
-    if "random_state" in loss.get_params():
-        loss.set_params(random_state=seed)
-    loss = loss.plain_gradient()
+    loss = objective.make(seed).plain_gradient()
     features, judged, watched = (zscore_within(p.X, p.query) for p in (train, test, valid))
-    sizes = group_sizes(train.qid)
+    sizes = train.group
     weights, step, curve = np.zeros(features.shape[1]), 1.0, []
     for iteration in range(settings["steps"]):
         scores = features @ weights

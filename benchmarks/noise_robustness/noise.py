@@ -13,7 +13,7 @@ NEW_LABELS = (0.5, 0.2, 0.15, 0.1, 0.05)
 CLICKS = (0.05, 0.3, 0.5, 0.7, 0.95)
 
 
-def spoil(
+def corrupt(
     train: Lists, valid: Lists, noise: Noise, level: float, grades: int, seed: int
 ) -> tuple[Lists, Lists, NoiseReport]:
     """Return training and validation lists with noise, and how noisy the training labels are.
@@ -22,27 +22,27 @@ def spoil(
     """
     if noise.kind == "labels":
         chances = label_probabilities(noise.probabilities or NEW_LABELS, grades)
-        labels = perturb_labels(train.y, train.qid, level, chances, random_state=seed)
-        return replace(train, y=labels), valid, noise_report(train.y, labels, train.qid)
+        noisy = perturb_labels(train, None, level, chances, random_state=seed)
+        return noisy, valid, noise_report(train, noisy)
     if noise.kind == "negatives":
-        padded = add_negatives(train.X, train.y, train.qid, level, random_state=seed)
-        longer = Lists(padded.X, padded.labels, padded.qid, padded.qid)
-        return longer, valid, noise_report(padded.labels, padded.labels, padded.qid)
+        padded = add_negatives(train, fraction=level, random_state=seed)
+        longer = Lists(*padded, query=padded.qid)
+        return longer, valid, noise_report(padded, padded)
     if noise.kind == "clicks":
         chances = click_probabilities(noise.probabilities or CLICKS, grades, level)
-        spoilt = []
+        clicked = []
         for number, lists in enumerate((train, valid)):
             clicks = cascade_clicks(
-                lists.y, lists.qid, chances, noise.impressions, random_state=seed + number
+                lists, None, chances, noise.impressions, random_state=seed + number
             )
-            shown = lists.take(clicks.rows)
-            spoilt.append(
+            shown = lists.take_rows(clicks.rows)
+            clicked.append(
                 replace(shown, y=clicks.clicks.astype(np.float64), qid=clicks.impressions)
             )
             if number == 0:
                 report = noise_report(shown.y, clicks.clicks, clicks.impressions)
-        return spoilt[0], spoilt[1], report
-    return train, valid, noise_report(train.y, train.y, train.qid)
+        return clicked[0], clicked[1], report
+    return train, valid, noise_report(train, train)
 
 
 def label_probabilities(probabilities: tuple[float, ...], grades: int) -> np.ndarray:

@@ -9,12 +9,14 @@ from typing import Any
 
 from common.objective_names import parse_objective
 
-from gbrank.metrics import get_metric
+from gbrank.cli.extensions import find_metric
+from gbrank.cli.options import UsageError
+from gbrank.core import check_integer
 
 FOLDER = Path(__file__).parent / "presets"
 SPLITS = ("random", "folds")
 NOISES = {
-    "none": "nothing is spoilt",
+    "none": "nothing is corrupted",
     "labels": "share of training labels replaced",
     "negatives": "documents added to each training list",
     "clicks": "click probability of grade 0",
@@ -211,10 +213,12 @@ def _check(preset: Preset) -> None:
         raise ValueError(
             f"{where}: test_of_paper must be one of {list(TESTS)}, got {preset.test_of_paper!r}"
         )
-    if not isinstance(preset.trials, int) or preset.trials < 1:
-        raise ValueError(f"trials must be a whole number >= 1, got {preset.trials!r}")
+    check_integer("trials", preset.trials, low=1)
     for metric in preset.metrics:
-        get_metric(metric)
+        try:
+            find_metric(metric)
+        except UsageError as error:
+            raise ValueError(f"{where}: {error}") from error
     for text in preset.objectives:
         objective = parse_objective(text)
         if preset.model == "linear" and objective.family not in ("gbrank", "floor", "ceiling"):

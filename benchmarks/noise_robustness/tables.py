@@ -18,7 +18,7 @@ import numpy as np
 from common.objective_names import is_learner
 from scipy import stats
 
-from gbrank.metrics.comparison import holm, sign_flip_test
+from gbrank.metrics import holm, sign_flip_test
 from noise_robustness.presets import Preset
 from noise_robustness.trial import Result, Trial
 

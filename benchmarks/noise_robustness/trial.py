@@ -9,10 +9,11 @@ from common.floors import best_single_feature, ridge_scores, single_feature_scor
 from common.objective_names import ObjectiveName, is_learner, parse_objective
 from common.peers import Fit, fit_trees
 
+from gbrank.cli.extensions import find_metric
 from gbrank.metrics import evaluate
 from noise_robustness.data import Lists, Source, seed_of
 from noise_robustness.linear import fit_linear
-from noise_robustness.noise import spoil
+from noise_robustness.noise import corrupt
 from noise_robustness.presets import Preset
 
 
@@ -63,7 +64,7 @@ def all_trials(preset: Preset) -> list[Trial]:
 
 
 def run_trial(preset: Preset, source: Source, trial: Trial) -> Result:
-    """Split, spoil, train, measure on clean test queries."""
+    """Split, corrupt, train, measure on clean test queries."""
     (train, valid, report), test = _prepared(
         _Key(preset), source, (trial.noise, trial.level), trial.trial
     )
@@ -75,7 +76,7 @@ def run_trial(preset: Preset, source: Source, trial: Trial) -> Result:
         test.y,
         {"model": fit.scores},
         qid=test.qid,
-        metrics=list(preset.metrics),
+        metrics={name: find_metric(name, n_jobs=1) for name in preset.metrics},
         per_query=True,
         n_jobs=1,
     )
@@ -84,10 +85,9 @@ def run_trial(preset: Preset, source: Source, trial: Trial) -> Result:
         name: float(np.mean(row[~np.isnan(row)]))
         for name, row in zip(preset.metrics, values, strict=True)
     }
-    order = np.flatnonzero(np.concatenate(([True], test.qid[1:] != test.qid[:-1])))
     return Result(
         means=means,
-        queries=test.qid[order].astype(np.int64),
+        queries=test.layout.query_ids.astype(np.int64),
         values=values.astype(np.float32),
         trees=fit.trees,
         curve=fit.curve if preset.curves else (),
@@ -110,12 +110,12 @@ class _Key:
 
 @lru_cache(maxsize=1)
 def _prepared(key: _Key, source: Source, noise: tuple[str, float], number: int) -> Any:
-    """Return spoilt training and validation lists and clean test lists; the last ones are kept."""
+    """Return corrupted training and validation lists, clean test lists; the last are kept."""
     kind, level = noise
     train, valid, test = source.split(number, key.preset.split)
     chosen = next(noise for noise in key.preset.noises if noise.kind == kind)
     seed = seed_of(source.name, kind, number)
-    return spoil(train, valid, chosen, level, source.grades, seed), test
+    return corrupt(train, valid, chosen, level, source.grades, seed), test
 
 
 def _fit(

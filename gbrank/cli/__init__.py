@@ -1,4 +1,4 @@
-"""The command ``gbrank``: train, predict, evaluate, compare, convert, objectives, bench."""
+"""The command ``gbrank``, on the public names of the package."""
 
 from gbrank.cli.application import main
 

@@ -1,7 +1,8 @@
-"""Finds the command that is meant, runs it, and tells in one line what went wrong.
+"""Finds the command that is meant, runs it, and says in one line what went wrong.
 
 Each command is a module with ``add_command``, which says what it takes, and ``run``, which does it.
-What takes long to import is imported where it is used, so that ``gbrank --help`` answers at once.
+They use the public names of gbrank, which are imported when they are first used, so that
+``gbrank --help`` answers at once.
 
 Exit codes: 0 success, 1 failure (a missing file, bad data, an unreadable model), 2 a command that
 makes no sense, 130 interrupted.
@@ -16,12 +17,23 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from gbrank.cli import bench, compare, convert, evaluate, objectives, predict, train
+import gbrank
+from gbrank.cli import (
+    bench,
+    compare,
+    completion,
+    convert,
+    evaluate,
+    objectives,
+    predict,
+    train,
+)
+from gbrank.cli.extensions import import_all
 from gbrank.cli.options import UsageError, add_common_options
 
 INTERRUPTED = 128 + signal.SIGINT
 
-_COMMANDS = (train, predict, evaluate, compare, convert, objectives, bench)
+_COMMANDS = (train, predict, evaluate, compare, convert, objectives, bench, completion)
 _EXAMPLES = """\
 examples:
   gbrank train train.txt --valid vali.txt --objective xendcg --model model.txt
@@ -30,7 +42,7 @@ examples:
   gbrank compare model.txt other.txt test.txt
   gbrank objectives
 
-Data are LETOR text, CSV, parquet or npz, told apart by the names of files.
+Data are LETOR text, CSV, parquet or npz, known by the names of files.
 "gbrank COMMAND --help" says more and has examples of each command.
 """
 
@@ -55,7 +67,7 @@ def make_parser() -> argparse.ArgumentParser:
     for module in _COMMANDS:
         command = module.add_command(commands)
         add_common_options(command)
-        command.set_defaults(run=module.run, error=command.error)
+        command.set_defaults(run=module.run, error=command.error, parser=parser)
     return parser
 
 
@@ -64,7 +76,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Parameters
     ----------
-    arguments : the words after ``gbrank``; ``None`` for those of this process.
+    arguments : sequence of str, default=None
+        The words after ``gbrank``; ``None`` for those of this process.
+
+    Returns
+    -------
+    int
+        The exit code.
 
     Examples
     --------
@@ -76,9 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = make_parser()
     chosen = parser.parse_args(arguments)
     if chosen.version:
-        from gbrank import __version__
-
-        print(f"gbrank {__version__}")
+        print(f"gbrank {gbrank.__version__}")
         return 0
     if chosen.command is None:
         parser.error("a command is needed, such as train")
@@ -89,6 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(chosen: argparse.Namespace) -> int:
     try:
+        import_all(getattr(chosen, "imports", ()))
         chosen.run(chosen)
         sys.stdout.flush()
     except UsageError as error:

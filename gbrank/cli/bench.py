@@ -1,20 +1,20 @@
 """``gbrank bench``: how fast objectives are here, next to LightGBM's own."""
 
 import argparse
+import os
 import statistics
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gbrank.cli.files import Documents, read_documents
-from gbrank.cli.options import (
-    UsageError,
-    add_data_options,
-    add_threads,
-    new_command,
-    positive,
-)
+import gbrank
+from gbrank.cli.extensions import find_objective
+from gbrank.cli.files import read_data
+from gbrank.cli.options import add_data_options, add_import, add_threads, new_command, positive
 from gbrank.cli.output import show
+
+if TYPE_CHECKING:
+    from gbrank.data import RankingData
 
 #: LightGBM's own objectives; times are given as multiples of the first.
 _PEERS = ("lambdarank", "rank_xendcg")
@@ -35,20 +35,21 @@ def add_command(commands: Any) -> argparse.ArgumentParser:
         "bench",
         "speed of objectives here",
         "Time training with objectives, and with LightGBM's own lambdarank and rank_xendcg, in "
-        "turn, on a data file or on made-up data. Neither compilation nor the binning of "
+        "turn, on a data file or on synthetic data. Neither compilation nor the binning of "
         "features counts.",
         _EXAMPLES,
     )
-    parser.add_argument("data", nargs="?", help="data file (default: made-up data)")
+    parser.add_argument("data", nargs="?", help="data file (default: synthetic data)")
     parser.add_argument(
         "--objectives", nargs="+", default=_OURS, help=f"(default {' '.join(_OURS)})"
     )
     parser.add_argument(
-        "--queries", type=positive, default=500, help="of made-up data (default 500)"
+        "--queries", type=positive, default=500, help="of synthetic data (default 500)"
     )
     parser.add_argument("--trees", type=positive, default=20, help="of each training (default 20)")
     parser.add_argument("--leaves", type=positive, default=31, help="(default 31)")
     parser.add_argument("--rounds", type=positive, default=3, help="trainings of each (default 3)")
+    add_import(parser)
     add_threads(parser)
     add_data_options(parser)
     return parser
@@ -56,27 +57,20 @@ def add_command(commands: Any) -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> None:
     """Time objectives in turn."""
-    from gbrank import list_objectives
-    from gbrank.parallel import resolve_n_jobs
-
-    for name in arguments.objectives:
-        if name not in list_objectives():
-            raise UsageError(
-                f"unknown objective {name!r}; known are {', '.join(list_objectives())}"
-            )
-    threads = resolve_n_jobs(arguments.threads)
-    documents = _documents(arguments)
-    trainings = _trainings(documents, arguments, threads)
+    losses = {text: find_objective(text) for text in arguments.objectives}
+    threads = arguments.threads or _usable_cpus()
+    data = _data(arguments)
+    trainings = _trainings(data, losses, arguments, threads)
     seconds = _take_turns(trainings, arguments.rounds)
     milliseconds = {
         name: 1e3 * statistics.median(times) / arguments.trees for name, times in seconds.items()
     }
     base = next(name for name in milliseconds)
     result = {
-        "data": arguments.data or "made up",
-        "documents": documents.X.shape[0],
-        "queries": documents.n_queries,
-        "features": documents.X.shape[1],
+        "data": arguments.data or "synthetic",
+        "documents": data.n_rows,
+        "queries": data.n_queries,
+        "features": data.X.shape[1],
         "threads": threads,
         "baseline": base,
         "objectives": {
@@ -87,30 +81,28 @@ def run(arguments: argparse.Namespace) -> None:
     show(arguments, result, _text(result))
 
 
-def _documents(arguments: argparse.Namespace) -> Documents:
+def _usable_cpus() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _data(arguments: argparse.Namespace) -> "RankingData":
+    """Return the data with the rows of a query together."""
     if arguments.data:
-        return read_documents(arguments.data, arguments)
-    from pathlib import Path
-
-    from gbrank.data import make_ranking
-
-    data = make_ranking(n_queries=arguments.queries, random_state=0)
-    return Documents(data.X, data.y, data.qid, None, Path("made up"))
+        data = read_data(arguments.data, arguments, signed=False)
+    else:
+        data = gbrank.data.make_ranking(n_queries=arguments.queries, random_state=0)
+    return data if data.layout.order is None else data.take(range(data.n_queries))
 
 
 def _trainings(
-    documents: Documents, arguments: argparse.Namespace, threads: int
+    data: "RankingData", losses: dict[str, Any], arguments: argparse.Namespace, threads: int
 ) -> dict[str, Callable[[], Any]]:
     """Return a function for each objective that trains with it."""
     import lightgbm as lgb
     import numpy as np
-    from sklearn.utils import _safe_indexing
 
-    from gbrank import get_objective
-    from gbrank.layout import QueryLayout, check_labels
-
-    layout = QueryLayout.from_qid(documents.qid, documents.X.shape[0])
-    labels = layout.sort(check_labels(documents.y, layout))
     params = {
         "num_leaves": arguments.leaves,
         "num_threads": threads,
@@ -118,22 +110,21 @@ def _trainings(
         "verbosity": -1,
         "force_col_wise": True,
     }
-    X = documents.X if layout.order is None else _safe_indexing(documents.X, layout.order)
     dataset = lgb.Dataset(
-        X, labels, group=layout.sizes, params=params, free_raw_data=False
+        data.X, data.y, group=data.group, params=params, free_raw_data=False
     ).construct()
 
     def training(objective: Any) -> Callable[[], Any]:
         return lambda: lgb.train({**params, "objective": objective}, dataset, arguments.trees)
 
-    # LightGBM's objectives take whole labels up to a limit, and lists up to 10,000 documents
+    # LightGBM's objectives take integer labels up to a limit, and lists up to 10,000 documents
     takes_native = (
-        (labels == np.floor(labels)).all()
-        and labels.max() <= _LARGEST_LABEL
-        and layout.sizes.max() <= 10_000
+        (data.y == np.floor(data.y)).all()
+        and data.y.max() <= _LARGEST_LABEL
+        and data.group.max() <= 10_000
     )
     peers = {f"LightGBM {name}": training(name) for name in _PEERS} if takes_native else {}
-    own = {name: training(get_objective(name, n_jobs=threads)) for name in arguments.objectives}
+    own = {name: training(loss(n_jobs=threads)) for name, loss in losses.items()}
     return {**peers, **own}
 
 
@@ -150,13 +141,13 @@ def _take_turns(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, li
 
 
 def _text(result: dict[str, Any]) -> str:
-    from gbrank.metrics.evaluation import text_table
-
     rows = [
         [name, f"{entry['ms_per_tree']:.2f}", f"{entry['ratio']:.2f}"]
         for name, entry in result["objectives"].items()
     ]
-    table = text_table(["objective", "ms a tree", f"times {result['baseline']}"], rows)
+    table = gbrank.metrics.text_table(
+        ["objective", "ms a tree", f"times {result['baseline']}"], rows
+    )
     return (
         f"{table}\n\n{result['documents']} documents of {result['queries']} queries, "
         f"{result['features']} features, {result['threads']} threads"

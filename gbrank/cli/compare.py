@@ -3,7 +3,8 @@
 import argparse
 from typing import Any
 
-from gbrank.cli.evaluate import add_metric_options, metric_options, read_all
+import gbrank
+from gbrank.cli.evaluate import add_metric_options, chosen_metrics, read_all
 from gbrank.cli.options import (
     UsageError,
     add_data_options,
@@ -59,29 +60,26 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError("two models or more are needed to compare, and then the data file")
     if not 0 < arguments.confidence < 1:
         raise UsageError(f"--confidence must be between 0 and 1, got {arguments.confidence:g}")
-    options = metric_options(arguments)
-    documents, scores = read_all(arguments.models, arguments)
-    from gbrank.metrics import compare
-
+    metrics = chosen_metrics(arguments)
+    data, scores = read_all(arguments.models, arguments)
     comparisons = {
-        metric: compare(
-            documents.y,
+        name: gbrank.metrics.compare(
+            data.y,
             scores,
-            qid=documents.qid,
+            qid=data.qid,
             metric=metric,
-            sample_weight=documents.weight,
+            sample_weight=data.sample_weight,
             confidence=arguments.confidence,
             n_resamples=arguments.resamples,
             random_state=arguments.seed,
             n_jobs=arguments.threads,
-            **options,
         )
-        for metric in arguments.metric
+        for name, metric in metrics.items()
     }
     result = {
         "data": arguments.data,
         "confidence": arguments.confidence,
-        "metrics": {metric: _as_dict(found) for metric, found in comparisons.items()},
+        "metrics": {name: _as_dict(found) for name, found in comparisons.items()},
     }
     show(arguments, result, "\n\n\n".join(map(str, comparisons.values())))
 

@@ -2,11 +2,22 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gbrank.cli.files import Documents, format_of, import_pandas, read_documents
-from gbrank.cli.options import FORMATS, UsageError, add_data_options, add_threads, new_command
+import gbrank
+from gbrank.cli.files import format_of, import_pandas, read_data
+from gbrank.cli.options import (
+    FORMATS,
+    UsageError,
+    add_data_options,
+    add_threads,
+    check_target,
+    new_command,
+)
 from gbrank.cli.output import note, show
+
+if TYPE_CHECKING:
+    from gbrank.data import RankingData
 
 _EXAMPLES = """\
   gbrank convert train.txt train.parquet
@@ -24,7 +35,7 @@ def add_command(commands: Any) -> argparse.ArgumentParser:
         "write data in another format",
         "Write a data file in the format that the name of the target says. A name that ends in "
         ".gz, .bz2, .xz or .zst is compressed. LETOR text has no names of columns, no weights and "
-        "query ids that are whole numbers.",
+        "query ids that are integers.",
         _EXAMPLES,
     )
     parser.add_argument("data", help="data file")
@@ -41,16 +52,17 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError("a target is needed, or --cache")
     if arguments.target is None and format_of(Path(arguments.data), arguments.format) != "letor":
         raise UsageError(f"--cache is for LETOR text, which {arguments.data} is not")
-    documents = read_documents(arguments.data, arguments)
+    check_target("the target", arguments.target, arguments.data)
+    data = read_data(arguments.data, arguments)
     result = {
         "data": arguments.data,
         "target": arguments.target,
-        "documents": documents.X.shape[0],
-        "queries": documents.n_queries,
-        "features": documents.X.shape[1],
+        "documents": data.n_rows,
+        "queries": data.n_queries,
+        "features": data.X.shape[1],
     }
     if arguments.target is not None:
-        write_documents(documents, Path(arguments.target), arguments)
+        write_data(data, Path(arguments.target), arguments)
     where = arguments.target or "the cache"
     text = (
         f"{where}: {result['documents']} documents of {result['queries']} queries, "
@@ -59,65 +71,64 @@ def run(arguments: argparse.Namespace) -> None:
     show(arguments, result, text)
 
 
-def write_documents(documents: Documents, target: Path, arguments: argparse.Namespace) -> None:
-    """Write documents in the format that the target, or ``--to``, names."""
+def write_data(data: "RankingData", target: Path, arguments: argparse.Namespace) -> None:
+    """Write data in the format that the target, or ``--to``, names."""
     kind = format_of(target, arguments.to)
     if kind == "letor":
-        _write_letor(documents, target, arguments.zero_based)
+        _write_letor(data, target, arguments.zero_based)
     elif kind == "npz":
-        _write_npz(documents, target)
+        _write_npz(data, target)
     else:
-        _write_frame(documents, target, kind)
+        _write_frame(data, target, kind)
 
 
-def _write_letor(documents: Documents, target: Path, zero_based: bool) -> None:
+def _labels(data: "RankingData") -> Any:
+    """Return labels as integers where all of them are."""
+    labels = data.y.astype("int64") if (abs(data.y) < 2**53).all() else data.y
+    return labels if (labels == data.y).all() else data.y
+
+
+def _write_letor(data: "RankingData", target: Path, zero_based: bool) -> None:
     import numpy as np
 
-    from gbrank.data import dump_letor
-    from gbrank.layout import QueryLayout
-
-    if documents.weight is not None:
+    if data.sample_weight is not None:
         raise ValueError(f"{target}: LETOR text has no weights; leave out --weight")
-    qid = np.asarray(documents.qid)
+    qid = np.asarray(data.qid)
     if qid.dtype.kind not in "iu":
-        layout = QueryLayout.from_qid(documents.qid)
+        layout = data.layout
         qid = layout.unsort(np.repeat(np.arange(1, layout.n_queries + 1), layout.sizes))
-        note("query ids that are no whole numbers are numbered from 1, as they come")
-    dump_letor(_numbers(documents.X, target), documents.y, qid, target, zero_based=zero_based)
+        note("query ids that are not integers are numbered from 1, as they come")
+    features = as_numbers(data.X, target)
+    gbrank.data.dump_letor(features, data.y, qid, target, zero_based=zero_based)
 
 
-def _write_npz(documents: Documents, target: Path) -> None:
+def _write_npz(data: "RankingData", target: Path) -> None:
     import numpy as np
 
-    from gbrank._atomic import atomic_file
-
-    features = _numbers(documents.X, target)
+    features = as_numbers(data.X, target)
     arrays = {
         "X": features.toarray() if hasattr(features, "toarray") else features,
-        "y": np.asarray(documents.y),
-        "qid": np.asarray(documents.qid),
+        "y": _labels(data),
+        "qid": np.asarray(data.qid),
     }
     if arrays["qid"].dtype.kind == "O":
         arrays["qid"] = arrays["qid"].astype(str)  # objects would have to be unpickled
-    if documents.weight is not None:
-        arrays["weight"] = np.asarray(documents.weight)
-    with atomic_file(target) as file:
+    if data.sample_weight is not None:
+        arrays["weight"] = data.sample_weight
+    with gbrank.data.open_to_write(target) as file:
         np.savez(file, **arrays)
 
 
-def _write_frame(documents: Documents, target: Path, kind: str) -> None:
-    from gbrank._atomic import atomic_file
-    from gbrank.data._text import compressing
-
+def _write_frame(data: "RankingData", target: Path, kind: str) -> None:
     pandas = import_pandas(target, kind)
-    frame = documents.X
+    frame = data.X
     if not hasattr(frame, "columns"):
         dense = frame.toarray() if hasattr(frame, "toarray") else frame
         frame = pandas.DataFrame(dense, columns=[f"f{at + 1}" for at in range(dense.shape[1])])
     # new frames, so that the one that was read stays as it is
-    first = {"label": documents.y, "qid": documents.qid}
-    if documents.weight is not None:
-        first["weight"] = documents.weight
+    first = {"label": _labels(data), "qid": data.qid}
+    if data.sample_weight is not None:
+        first["weight"] = data.sample_weight
     taken = [name for name in first if name in frame.columns]
     if taken:
         raise ValueError(f"{target}: a feature is named {taken[0]!r}, as another column would be")
@@ -125,16 +136,15 @@ def _write_frame(documents: Documents, target: Path, kind: str) -> None:
         {name: pandas.Series(values).array for name, values in first.items()}
     )
     frame = pandas.concat([columns, frame.reset_index(drop=True)], axis=1)
-    with atomic_file(target) as file:
+    with gbrank.data.open_to_write(target) as file:
         if kind == "parquet":
             frame.to_parquet(file, index=False)
             return
         separator = "\t" if ".tsv" in [suffix.lower() for suffix in target.suffixes] else ","
-        with compressing(file, target.suffix.lower()) as stream:
-            stream.write(frame.to_csv(None, sep=separator, index=False).encode())
+        file.write(frame.to_csv(None, sep=separator, index=False).encode())
 
 
-def _numbers(X: Any, target: Path) -> Any:
+def as_numbers(X: Any, target: Path) -> Any:
     """Return features as plain numbers."""
     if not hasattr(X, "columns"):
         return X

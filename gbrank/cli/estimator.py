@@ -3,6 +3,8 @@
 import argparse
 from typing import Any
 
+import gbrank
+from gbrank.cli.extensions import find_metric, find_objective
 from gbrank.cli.options import UsageError, as_parameters
 
 #: Trees without and with a validation file, and for how many trees the latter may not improve.
@@ -11,32 +13,20 @@ TREES, MOST_TREES, PATIENCE = 100, 1000, 50
 #: Parameters of LightGBM that have an option of their own here.
 _OPTION_OF = {
     "objective": "--objective",
-    "eval_metric": "--metric",
     "metric": "--metric",
     "num_threads": "--threads",
-    "n_jobs": "--threads",
     "num_iterations": "--trees",
-    "n_estimators": "--trees",
     "early_stopping_round": "--early-stopping",
-    "early_stopping_rounds": "--early-stopping",
     "seed": "--seed",
-    "random_state": "--seed",
     "verbosity": "--verbose",
-    "verbose": "--verbose",
 }
 
 
 def make_ranker(arguments: argparse.Namespace) -> Any:
     """Return the estimator that the options describe; refuse options that make no sense."""
-    from gbrank import Ranker, get_objective, list_objectives
-    from gbrank.metrics import get_metric
-
     parameters = as_parameters("--set", arguments.objective_parameters)
-    if arguments.objective not in list_objectives():
-        raise UsageError(
-            f"unknown objective {arguments.objective!r}; known are {', '.join(list_objectives())}"
-        )
-    known = get_objective(arguments.objective).get_params()
+    loss = find_objective(arguments.objective)
+    known = loss().get_params()
     for name in parameters:
         if name not in known:
             raise UsageError(
@@ -46,18 +36,20 @@ def make_ranker(arguments: argparse.Namespace) -> Any:
     if "random_state" in known:
         parameters.setdefault("random_state", arguments.seed)
     patience = PATIENCE if arguments.early_stopping is None else arguments.early_stopping
+    metrics = {text: find_metric(text) for text in arguments.metric}
     try:
-        for metric in arguments.metric:
-            get_metric(metric)
-        objective = get_objective(arguments.objective, **parameters)
+        objective = loss(**parameters)
         objective.check_params()
-        ranker = Ranker(
+        ranker = gbrank.Ranker(
             objective=objective,
             n_estimators=arguments.trees or (MOST_TREES if arguments.valid else TREES),
             num_leaves=arguments.leaves,
             learning_rate=arguments.learning_rate,
             start=arguments.start,
-            eval_metric=list(arguments.metric),
+            eval_metric=[
+                gbrank.metrics.feval(metric) if ":" in text else text
+                for text, metric in metrics.items()
+            ],
             early_stopping_rounds=(patience or None) if arguments.valid else None,
             random_state=arguments.seed,
             n_jobs=arguments.threads,
@@ -70,40 +62,25 @@ def make_ranker(arguments: argparse.Namespace) -> Any:
 
 
 def _set_lightgbm_parameters(ranker: Any, parameters: dict[str, Any]) -> None:
-    """Give each parameter to the Ranker under the name that it has there."""
-    from gbrank._lightgbm_params import LIGHTGBM_NAMES
+    """Give each parameter to the Ranker: under the Ranker's name for it, or in ``lgb_params``.
 
-    main_names = _main_names()
+    What has an option here is refused, and so is what ``lgb_params`` refuses in Python.
+    """
+    from gbrank.boosting import LIGHTGBM_NAMES, lightgbm_params, main_names
+
+    known = main_names()
     ours = {theirs: ours for ours, theirs in LIGHTGBM_NAMES.items()}
     others = {}
     for name, value in parameters.items():
-        main_name = main_names.get(name, name)
-        if main_names and name not in main_names:
-            raise UsageError(f"LightGBM has no parameter {name!r}{_similar(name, main_names)}")
+        main_name = known.get(name, name)
         if main_name in _OPTION_OF:
             raise UsageError(f"--lgb {name}: use {_OPTION_OF[main_name]}")
-        if main_name == "bagging_by_query" and value:
-            raise UsageError("bagging_by_query does not work with losses that are not LightGBM's")
         if main_name in ours:
             ranker.set_params(**{ours[main_name]: value})
         else:
             others[main_name] = value
     ranker.set_params(lgb_params=others or None)
-
-
-def _main_names() -> dict[str, str]:
-    """Return LightGBM's main name of every name of a parameter; nothing where it does not tell."""
-    import lightgbm as lgb
-
     try:
-        table = lgb.basic._ConfigAliases._get_all_param_aliases()
-    except AttributeError:  # its table is private
-        return {}
-    return {name: main for main, names in table.items() for name in (main, *names)}
-
-
-def _similar(name: str, known: dict[str, str]) -> str:
-    import difflib
-
-    found = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {found[0]!r}?" if found else ""
+        lightgbm_params(ranker.get_params(deep=False))
+    except ValueError as error:
+        raise UsageError(str(error)) from error

@@ -1,12 +1,23 @@
 """``gbrank evaluate``: metrics of models, or of files of scores."""
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gbrank.cli.files import Documents, read_documents
+import gbrank
+from gbrank.cli.extensions import find_metric
+from gbrank.cli.files import read_data
 from gbrank.cli.models import is_model, load_model, named_files, read_scores, score
-from gbrank.cli.options import UsageError, add_data_options, add_threads, new_command
+from gbrank.cli.options import (
+    UsageError,
+    add_data_options,
+    add_import,
+    add_threads,
+    new_command,
+)
 from gbrank.cli.output import show
+
+if TYPE_CHECKING:
+    from gbrank.data import RankingData
 
 _EXAMPLES = """\
   gbrank evaluate model.txt test.txt --metric ndcg@5 ndcg@10 err
@@ -53,13 +64,12 @@ def add_metric_options(parser: argparse.ArgumentParser) -> None:
         help='what queries without relevant documents count: a number, or "skip" (default)',
     )
     parser.add_argument("--ties", help='how equal scores are ordered (default "average")')
+    add_import(parser)
 
 
-def metric_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the choices that were made; refuse metrics that there are not."""
-    from gbrank.metrics import get_metric
-
-    options: dict[str, Any] = {}
+def chosen_metrics(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the metrics by the names that were given, with the choices that were made."""
+    options: dict[str, Any] = {"n_jobs": arguments.threads}
     if arguments.convention is not None:
         options["convention"] = arguments.convention
     if arguments.ties is not None:
@@ -69,39 +79,36 @@ def metric_options(arguments: argparse.Namespace) -> dict[str, Any]:
             options["empty"] = float(arguments.empty)
         except ValueError:
             options["empty"] = arguments.empty
-    try:
-        for metric in arguments.metric:
-            get_metric(metric, **options)
-    except (TypeError, ValueError) as error:
-        raise UsageError(str(error)) from error
     if len(set(arguments.metric)) < len(arguments.metric):
         raise UsageError("--metric names a metric twice")
-    return options
+    return {text: find_metric(text, **options) for text in arguments.metric}
 
 
-def read_all(texts: list[str], arguments: argparse.Namespace) -> tuple[Documents, dict[str, Any]]:
+def read_all(
+    texts: list[str], arguments: argparse.Namespace
+) -> tuple["RankingData", dict[str, Any]]:
     """Return the data, and the scores of each model or file of scores by name."""
     files = named_files(texts)
     models = {
         name: load_model(path, arguments.threads) for name, path in files.items() if is_model(path)
     }
-    documents: dict[Any, Documents] = {}
+    data: dict[Any, RankingData] = {}
     scores = {}
     for name, path in files.items():
         model = models.get(name)
         columns = _columns_of(model)
-        if columns not in documents:
-            documents[columns] = read_documents(arguments.data, arguments, model=model)
+        if columns not in data:
+            data[columns] = read_data(arguments.data, arguments, model=model)
         if model is not None:
-            scores[name] = score(model, documents[columns])
+            scores[name] = score(model, data[columns], arguments.data)
             continue
         scores[name] = read_scores(path)
-        n_rows = documents[columns].X.shape[0]
+        n_rows = data[columns].n_rows
         if len(scores[name]) != n_rows:
             raise ValueError(
                 f"{path} has {len(scores[name])} scores, but {arguments.data} has {n_rows} rows"
             )
-    return next(iter(documents.values())), scores
+    return next(iter(data.values())), scores
 
 
 def _columns_of(model: Any) -> Any:
@@ -114,28 +121,26 @@ def _columns_of(model: Any) -> Any:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the metrics of a model."""
-    options = metric_options(arguments)
-    documents, scores = read_all([arguments.model], arguments)
-    from gbrank.metrics import evaluate
+    metrics = chosen_metrics(arguments)
+    data, scores = read_all([arguments.model], arguments)
 
-    def measure(**more: Any) -> Any:
-        return evaluate(
-            documents.y,
+    def measure(**options: Any) -> Any:
+        return gbrank.metrics.evaluate(
+            data.y,
             next(iter(scores.values())),
-            qid=documents.qid,
-            metrics=arguments.metric,
+            qid=data.qid,
+            metrics=metrics,
             n_jobs=arguments.threads,
             **options,
-            **more,
         )
 
-    means = measure(sample_weight=documents.weight)
+    means = measure(sample_weight=data.sample_weight)
     queries = measure(per_query=True)
     result: dict[str, Any] = {
         "model": arguments.model,
         "data": arguments.data,
-        "documents": documents.X.shape[0],
-        "queries": documents.n_queries,
+        "documents": data.n_rows,
+        "queries": data.n_queries,
         "metrics": {name: values[0] for name, values in means.items()},
         # a query that does not count has no value
         "counted": {name: int((values == values).sum()) for name, values in queries.items()},
@@ -147,8 +152,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _text(result: dict[str, Any]) -> str:
-    from gbrank.metrics.evaluation import text_table
-
     if "per_query" in result:
         columns = result["per_query"]
         names = [name for name in columns if name != "qid"]
@@ -157,9 +160,13 @@ def _text(result: dict[str, Any]) -> str:
             for at, qid in enumerate(columns["qid"])
         ]
         rows.append(["mean", *(f"{result['metrics'][name]:.4f}" for name in names)])
-        return text_table(["query", *names], rows)
+        return _table(["query", *names], rows)
     rows = [
         [name, f"{value:.4f}", f"{result['counted'][name]} of {result['queries']}"]
         for name, value in result["metrics"].items()
     ]
-    return text_table(["metric", "mean", "queries that count"], rows)
+    return _table(["metric", "mean", "queries that count"], rows)
+
+
+def _table(header: list[str], rows: list[list[str]]) -> str:
+    return str(gbrank.metrics.text_table(header, rows))

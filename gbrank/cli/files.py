@@ -1,11 +1,14 @@
-"""Data files of any format as features, labels, query ids and weights."""
+"""Data files of any format as a :class:`gbrank.data.RankingData`."""
 
 import argparse
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import gbrank
 from gbrank.cli.options import UsageError
+
+if TYPE_CHECKING:
+    from gbrank.data import RankingData
 
 _COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _FORMAT_OF_SUFFIX = {
@@ -15,118 +18,103 @@ _FORMAT_OF_SUFFIX = {
     ".pq": "parquet",
     ".npz": "npz",
 }
+#: Names of files that are certainly no LETOR text, which any other name stands for.
+_OTHER_FORMATS = (
+    *(".xlsx", ".xls", ".xlsm", ".ods", ".numbers", ".json", ".jsonl", ".xml", ".html", ".pdf"),
+    *(".feather", ".arrow", ".orc", ".avro", ".h5", ".hdf5", ".mat", ".rds", ".sas7bdat", ".dta"),
+    *(".npy", ".pkl", ".pickle", ".joblib", ".sqlite", ".db", ".zip", ".tar", ".tgz", ".7z"),
+)
 _MOST_NAMES = 12
 
 
-@dataclass
-class Documents:
-    """What a data file holds; labels, ids and weights are ``None`` where it has none.
-
-    Attributes
-    ----------
-    X : features, an array, a sparse matrix or a data frame.
-    y, qid, weight : one entry per row, or ``None``.
-    path : where they come from.
-    """
-
-    X: Any
-    y: Any
-    qid: Any
-    weight: Any
-    path: Path
-
-    @property
-    def n_queries(self) -> int:
-        """Number of distinct query ids."""
-        from gbrank.layout import QueryLayout
-
-        return QueryLayout.from_qid(self.qid).n_queries
-
-
 def format_of(path: Path, given: str | None = None) -> str:
-    """Tell the format of a file by its name, unless given.
+    """Return the format of a file by its name, unless given.
 
     >>> from pathlib import Path
     >>> from gbrank.cli.files import format_of
     >>> format_of(Path("a.csv.gz")), format_of(Path("a.parquet")), format_of(Path("a.txt.xz"))
     ('csv', 'parquet', 'letor')
     """
+    if given is not None:
+        return given
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in _COMPRESSIONS:
         suffixes.pop()
-    return given or _FORMAT_OF_SUFFIX.get(suffixes[-1] if suffixes else "", "letor")
+    last = suffixes[-1] if suffixes else ""
+    if last in _OTHER_FORMATS:
+        raise ValueError(
+            f"{path}: {last} files are neither read nor written: use CSV, parquet, npz or LETOR "
+            "text (--format says what a file is, whatever its name)"
+        )
+    return _FORMAT_OF_SUFFIX.get(last, "letor")
 
 
-def read_documents(
+def read_data(
     name: str,
     options: argparse.Namespace,
     *,
     model: Any = None,
     judged: bool = True,
     signed: bool = True,
-) -> Documents:
+) -> "RankingData":
     """Read a data file.
 
     Parameters
     ----------
-    name : path of the file.
-    options : what ``add_data_options`` added; ``n_features`` too where a command has it.
-    model : what the features are for: its columns are taken, and no others.
-    judged : whether labels and query ids must be there.
-    signed : whether labels may be below 0.
+    name : str
+        Path of the file.
+    options : argparse.Namespace
+        What ``add_data_options`` added; ``n_features`` too where a command has it.
+    model : estimator, default=None
+        What the features are for: its columns are taken, and no others.
+    judged : bool, default=True
+        Whether labels and query ids must be there; they are checked then, here and once.
+    signed : bool, default=True
+        Whether labels may be below 0.
     """
     path = Path(name)
     if not path.exists():
         raise FileNotFoundError(2, "No such file or directory", name)
     kind = format_of(path, options.format)
     if kind == "letor":
-        documents = _read_letor(path, options, model)
+        data = _read_letor(path, options, model)
     elif kind == "npz":
-        documents = _read_npz(path, options)
+        data = _read_npz(path, options)
     else:
-        documents = _from_frame(_read_frame(path, kind), path, options, model, judged)
-    if judged:
-        _check(documents, signed)
-    return documents
-
-
-def _check(documents: Documents, signed: bool) -> None:
-    """Refuse labels, ids and weights that nobody can use, and say in which file they are."""
-    from gbrank.layout import QueryLayout, check_labels, check_weights
-
+        data = _from_frame(_read_frame(path, kind), path, options, model, judged)
+    if not judged:
+        return data
     try:
-        layout = QueryLayout.from_qid(documents.qid, documents.X.shape[0])
-        check_labels(documents.y, layout, signed=signed)
-        if documents.weight is not None:
-            check_weights(documents.weight, layout)
+        return gbrank.data.RankingData.checked(
+            data.X, data.y, data.qid, sample_weight=data.sample_weight, signed=signed
+        )
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{documents.path}: {error}") from error
+        raise type(error)(f"{path}: {error}") from error
 
 
-def _read_letor(path: Path, options: argparse.Namespace, model: Any) -> Documents:
-    from gbrank.data import load_letor
-
+def _refuse_columns(path: Path, options: argparse.Namespace, kind: str) -> None:
     for option in ("weight", "drop", "categorical", "label", "qid"):
         if getattr(options, option, None):
-            raise UsageError(f"--{option} names a column, but {path} is LETOR text: it has none")
+            raise UsageError(f"--{option} names a column, but {path} is {kind}: it has none")
+
+
+def _read_letor(path: Path, options: argparse.Namespace, model: Any) -> "RankingData":
+    _refuse_columns(path, options, "LETOR text")
     n_features = getattr(options, "n_features", None) if model is None else model.n_features_in_
-    data = load_letor(
+    return gbrank.data.load_letor(
         path,
-        sparse=options.sparse,
+        sparse=options.sparse or "auto",
         zero_based=options.zero_based,
         cache=options.cache,
         n_features=n_features,
         n_jobs=getattr(options, "threads", None),
     )
-    return Documents(data.X, data.y, data.qid, None, path)
 
 
-def _read_npz(path: Path, options: argparse.Namespace) -> Documents:
+def _read_npz(path: Path, options: argparse.Namespace) -> "RankingData":
     import numpy as np
 
-    for option in ("weight", "drop", "categorical", "label", "qid"):
-        if getattr(options, option, None):
-            raise UsageError(f"--{option} names a column, but {path} is npz: it has none")
+    _refuse_columns(path, options, "npz")
     try:
         with np.load(path, allow_pickle=False) as arrays:
             found = {name: arrays[name] for name in ("X", "y", "qid", "weight") if name in arrays}
@@ -137,7 +125,12 @@ def _read_npz(path: Path, options: argparse.Namespace) -> Documents:
     missing = [name for name in ("X", "y", "qid") if name not in found]
     if missing:
         raise ValueError(f"{path} has no array {missing[0]!r}: X, y and qid are expected")
-    return Documents(found["X"], found["y"], found["qid"], found.get("weight"), path)
+    if found["X"].ndim != 2 or found["X"].dtype.kind not in "biuf":
+        raise ValueError(
+            f"{path}: X must be a matrix of numbers, got shape {found['X'].shape} of "
+            f"{found['X'].dtype}"
+        )
+    return gbrank.data.RankingData(found["X"], found["y"], found["qid"], found.get("weight"))
 
 
 def _read_frame(path: Path, kind: str) -> Any:
@@ -183,7 +176,7 @@ def import_pandas(path: Path, kind: str) -> Any:
 
 def _from_frame(
     frame: Any, path: Path, options: argparse.Namespace, model: Any, judged: bool
-) -> Documents:
+) -> "RankingData":
     frame.columns = [str(column) for column in frame.columns]
     label, qid = options.label or "label", options.qid or "qid"
     named = [*([label, qid] if judged else []), *([options.weight] if options.weight else [])]
@@ -206,13 +199,8 @@ def _from_frame(
     def column(name: str | None) -> Any:
         return frame[name] if name in frame.columns else None
 
-    return Documents(
-        _as_features(features, path, options.categorical, model),
-        column(label),
-        column(qid),
-        column(options.weight),
-        path,
-    )
+    X = _as_features(features, path, options.categorical, model)
+    return gbrank.data.RankingData(X, column(label), column(qid), column(options.weight))
 
 
 def _as_features(features: Any, path: Path, categorical: list[str], model: Any) -> Any:

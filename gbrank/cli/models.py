@@ -1,24 +1,24 @@
 """Models and files of scores, as commands name them."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gbrank.cli.files import Documents
+import gbrank
 from gbrank.cli.options import UsageError
 
+if TYPE_CHECKING:
+    from gbrank.data import RankingData
+
 _MODEL_START = b"tree"
-_OUR_LINE = b"\n[gbrank: "
 
 
 def load_model(name: str, threads: int | None = None) -> Any:
     """Return a model that predicts: one of ``gbrank train`` or, with a warning, of LightGBM."""
-    from gbrank import Ranker
+    from gbrank.boosting import is_lightgbm_file
 
-    content = Path(name).read_bytes()
-    is_plain = content.startswith(b"tree\n") and _OUR_LINE not in content
-    if is_plain and b"\nend of parameters\n" in content:
+    if is_lightgbm_file(name):
         return _LightGBMModel(name, threads)
-    return Ranker.load_model(name).set_params(n_jobs=threads)
+    return gbrank.Ranker.load_model(name).set_params(n_jobs=threads)
 
 
 class _LightGBMModel:
@@ -74,7 +74,7 @@ def _is_number(text: str) -> bool:
 
 
 def is_model(name: str) -> bool:
-    """Tell a model from a file of scores by its first bytes."""
+    """Return whether a file is a model and not scores, by its first bytes."""
     with Path(name).open("rb") as file:
         return file.read(len(_MODEL_START)) == _MODEL_START
 
@@ -99,17 +99,17 @@ def named_files(texts: list[str]) -> dict[str, str]:
     return files
 
 
-def score(model: Any, documents: Documents) -> Any:
+def score(model: Any, data: "RankingData", name: str) -> Any:
     """Return the scores of a model; say which file does not fit it."""
-    found, expected = documents.X.shape[1], model.n_features_in_
+    found, expected = data.X.shape[1], model.n_features_in_
     if found != expected:
         raise ValueError(
-            f"{documents.path} does not fit the model: it has {found} features, the model was "
+            f"{name} does not fit the model: it has {found} features, the model was "
             f"trained on {expected}"
         )
     try:
         if getattr(model, "start_kind_", "zero") == "query_linear":
-            return model.predict(documents.X, qid=documents.qid)
-        return model.predict(documents.X)
+            return model.predict(data.X, qid=data.qid)
+        return model.predict(data.X)
     except ValueError as error:
-        raise ValueError(f"{documents.path} does not fit the model: {error}") from error
+        raise ValueError(f"{name} does not fit the model: {error}") from error

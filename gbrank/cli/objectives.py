@@ -4,7 +4,8 @@ import argparse
 import textwrap
 from typing import Any
 
-from gbrank.cli.options import UsageError, new_command
+import gbrank
+from gbrank.cli.options import UsageError, add_import, new_command
 from gbrank.cli.output import show, two_columns
 
 _EXAMPLES = """\
@@ -26,22 +27,18 @@ def add_command(commands: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("name", nargs="?", help="show this one, with its parameters")
     parser.add_argument("--markdown", action="store_true", help="print the table of the README")
+    add_import(parser)
     return parser
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print all objectives, or one."""
-    from gbrank.objectives import list_objectives
-    from gbrank.objectives._table import ROWS, as_plain_text, markdown_table
-
     if arguments.markdown and (arguments.name or arguments.json):
         raise UsageError("--markdown prints the whole table, and not as JSON")
     if arguments.markdown:
-        print(markdown_table())
+        print(gbrank.objectives.markdown_table())
         return
-    rows = {row.name: as_plain_text(row) for row in ROWS}
-    for name in list_objectives():  # those that were registered since have a name at least
-        rows.setdefault(name, {"name": name})
+    rows = {row["name"]: _plain_text(row) for row in gbrank.objectives.describe_objectives()}
     if arguments.name is None:
         show(arguments, list(rows.values()), "\n\n".join(map(_paragraph, rows.values())))
         return
@@ -52,6 +49,10 @@ def run(arguments: argparse.Namespace) -> None:
     texts = {name: repr(value) for name, value in parameters.items()}
     text = f"{_paragraph(row)}\n\nparameters and their defaults:\n{two_columns(texts)}"
     show(arguments, {**row, "parameters": parameters}, text)
+
+
+def _plain_text(row: dict[str, str]) -> dict[str, str]:
+    return {name: cell.replace("`", "") for name, cell in row.items()}
 
 
 def _paragraph(row: dict[str, str]) -> str:
@@ -66,7 +67,5 @@ def _paragraph(row: dict[str, str]) -> str:
 
 
 def _parameters(name: str) -> dict[str, Any]:
-    from gbrank.objectives import get_objective
-
-    parameters: dict[str, Any] = get_objective(name).get_params(deep=False)
+    parameters: dict[str, Any] = gbrank.get_objective(name).get_params(deep=False)
     return parameters

@@ -3,6 +3,7 @@
 import argparse
 import ast
 import textwrap
+from pathlib import Path
 from typing import Any
 
 #: Formats of data files.
@@ -41,7 +42,8 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "data",
         "Files are LETOR text (.txt and others; .gz, .bz2, .xz, .zst too), CSV (.csv, .tsv,\n"
-        "compressed too), parquet (.parquet) or npz.",
+        "compressed too), parquet (.parquet) or npz: arrays X (rows, features), y and qid (rows)\n"
+        "and, if rows have weights, weight (rows).",
     )
     group.add_argument("--format", choices=FORMATS, help="what files are, whatever their names")
     group.add_argument("--label", metavar="COLUMN", help='column of the labels (default "label")')
@@ -57,7 +59,12 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="columns whose values are names, not amounts",
     )
-    group.add_argument("--sparse", action="store_true", help="keep features of LETOR text sparse")
+    group.add_argument(
+        "--sparse",
+        action="store_true",
+        help="keep features of LETOR text sparse (default: only "
+        "where dense ones would be absurdly large)",
+    )
     group.add_argument(
         "--zero-based", action="store_true", help="features of LETOR text count from 0, not 1"
     )
@@ -70,6 +77,28 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_import(parser: argparse.ArgumentParser) -> None:
+    """Add code of one's own."""
+    parser.add_argument(
+        "--import",
+        dest="imports",
+        metavar="FILE",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="Python files or modules to run first, for what they register",
+    )
+
+
+def check_target(name: str, target: str | None, *inputs: str | None) -> None:
+    """Raise an error if a file that is read would be written over, by whatever name it goes."""
+    if target is None or not Path(target).exists():
+        return
+    for path in inputs:
+        if path is not None and Path(path).exists() and Path(target).samefile(path):
+            raise UsageError(f"{name} would overwrite {path}, which is read: give another name")
+
+
 def add_threads(parser: argparse.ArgumentParser) -> None:
     """Add the number of threads."""
     parser.add_argument(
@@ -78,12 +107,12 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
 
 
 def positive(text: str) -> int:
-    """Read a whole number >= 1."""
+    """Read an integer >= 1."""
     return _whole(text, 1)
 
 
 def natural(text: str) -> int:
-    """Read a whole number >= 0."""
+    """Read an integer >= 0."""
     return _whole(text, 0)
 
 
@@ -93,7 +122,7 @@ def _whole(text: str, least: int) -> int:
     except ValueError:
         number = least - 1
     if number < least:
-        raise argparse.ArgumentTypeError(f"must be a whole number >= {least}, got {text!r}")
+        raise argparse.ArgumentTypeError(f"must be an integer >= {least}, got {text!r}")
     return number
 
 

@@ -14,7 +14,7 @@ def show(arguments: argparse.Namespace, result: Any, text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Tell people something that is no result; scripts do not see it."""
+    """Print something that is not a result; scripts do not see it."""
     print(text, file=sys.stderr, flush=True)
 
 

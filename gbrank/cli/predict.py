@@ -3,9 +3,10 @@
 import argparse
 from typing import Any
 
-from gbrank.cli.files import read_documents
+import gbrank
+from gbrank.cli.files import read_data
 from gbrank.cli.models import load_model, score
-from gbrank.cli.options import add_data_options, add_threads, new_command
+from gbrank.cli.options import add_data_options, add_threads, check_target, new_command
 from gbrank.cli.output import show
 
 _EXAMPLES = """\
@@ -35,15 +36,15 @@ def add_command(commands: Any) -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> None:
     """Predict, and print or write the scores."""
+    check_target("--output", arguments.output, arguments.model, arguments.data)
     model = load_model(arguments.model, arguments.threads)
-    documents = read_documents(arguments.data, arguments, model=model, judged=False)
-    scores = score(model, documents).tolist()
+    data = read_data(arguments.data, arguments, model=model, judged=False)
+    scores = score(model, data, arguments.data).tolist()
     lines = "\n".join(map(repr, scores))
     if not arguments.output:
         show(arguments, {"scores": scores}, lines)
         return
-    from gbrank._atomic import write_atomically
-
-    write_atomically(arguments.output, f"{lines}\n".encode())
+    with gbrank.data.open_to_write(arguments.output) as file:
+        file.write(f"{lines}\n".encode())
     result = {"output": arguments.output, "documents": len(scores)}
     show(arguments, result, f"{len(scores)} scores in {arguments.output}")

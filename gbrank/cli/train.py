@@ -7,26 +7,32 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gbrank.cli.estimator import MOST_TREES, PATIENCE, TREES, make_ranker
-from gbrank.cli.files import Documents, read_documents
+from gbrank.cli.files import read_data
 from gbrank.cli.options import (
     UsageError,
     add_data_options,
+    add_import,
     add_threads,
     assignment,
+    check_target,
     natural,
     new_command,
     positive,
 )
 from gbrank.cli.output import show, two_columns
 
+if TYPE_CHECKING:
+    from gbrank.data import RankingData
+
 _EXAMPLES = """\
   gbrank train train.txt --valid vali.txt --objective xendcg --model model.txt
   gbrank train train.txt --objective listmle --set k=10 --trees 300 --model model.txt
   gbrank train train.csv --label grade --qid query --drop url --model model.txt
   gbrank train train.parquet --lgb max_bin=63 --lgb lambda_l2=10 --model model.txt
+  gbrank train train.txt --objective my_losses.py:MyLoss --model model.txt
 
 "gbrank objectives" lists the losses, "gbrank objectives NAME" what --set takes.
 """
@@ -49,7 +55,12 @@ def add_command(commands: Any) -> argparse.ArgumentParser:
         help=f"validation data: training stops when the metric has not improved on them for "
         f"{PATIENCE} trees, and the best number of trees is kept",
     )
-    parser.add_argument("--objective", default="xendcg", help="name of a loss (default xendcg)")
+    parser.add_argument(
+        "--objective",
+        default="xendcg",
+        help="name of a loss (default xendcg), or FILE.py:Class, or module:Class",
+    )
+    add_import(parser)
     parser.add_argument(
         "--set",
         type=assignment,
@@ -74,8 +85,9 @@ def add_command(commands: Any) -> argparse.ArgumentParser:
         "--start",
         choices=("auto", "zero", "linear", "query_linear"),
         default="auto",
-        help="where boosting starts: a linear ranker on few rows, else zero (auto, the default); "
-        "zero; a linear ranker; a linear ranker on features relative to their query",
+        help="where boosting starts: auto, the default, is linear wherever that is possible "
+        "(at most 1000 features, in memory), else zero; linear: a linear ranker, part of the "
+        "trees; query_linear: one on features relative to their query, which only gbrank predicts",
     )
     parser.add_argument(
         "--metric",
@@ -97,7 +109,7 @@ def add_command(commands: Any) -> argparse.ArgumentParser:
         nargs="+",
         action="extend",
         default=[],
-        help="any other parameter of LightGBM",
+        help="any other parameter of LightGBM, by any of its names",
     )
     parser.add_argument(
         "--n-features",
@@ -120,15 +132,14 @@ def run(arguments: argparse.Namespace) -> None:
     target = Path(arguments.model)
     if not target.absolute().parent.is_dir():
         raise FileNotFoundError(f"the folder of {target} does not exist")
+    check_target("--model", arguments.model, arguments.data, arguments.valid)
     ranker = make_ranker(arguments)
-    training = read_documents(arguments.data, arguments, signed=False)
-    sets = {"training": training}
+    training = read_data(arguments.data, arguments, signed=False)
+    sets = {"training": (arguments.data, training)}
     evaluation = {}
     if arguments.valid:
-        validation = read_documents(
-            arguments.valid, arguments, model=_Columns(training.X), signed=False
-        )
-        sets["validation"] = validation
+        validation = read_data(arguments.valid, arguments, model=_Columns(training.X), signed=False)
+        sets["validation"] = (arguments.valid, validation)
         evaluation = {
             "eval_X": validation.X,
             "eval_y": validation.y,
@@ -140,7 +151,7 @@ def run(arguments: argparse.Namespace) -> None:
             training.X,
             training.y,
             qid=training.qid,
-            sample_weight=training.weight,
+            sample_weight=training.sample_weight,
             **evaluation,
         )
     seconds = time.perf_counter() - started
@@ -180,7 +191,10 @@ class _Columns:
 
 
 def _result(
-    arguments: argparse.Namespace, ranker: Any, sets: dict[str, Documents], seconds: float
+    arguments: argparse.Namespace,
+    ranker: Any,
+    sets: dict[str, tuple[str, "RankingData"]],
+    seconds: float,
 ) -> dict[str, Any]:
     best = ranker.best_iteration_
     grown = ranker.booster_.current_iteration() - ranker.n_start_trees_
@@ -191,6 +205,8 @@ def _result(
     return {
         "model": arguments.model,
         "objective": repr(ranker.objective_),
+        "start": ranker.start_kind_,
+        "start_trees": ranker.n_start_trees_,
         "trees": best,
         "grown": grown,
         "early_stopping": {
@@ -202,12 +218,12 @@ def _result(
         else None,
         "data": {
             name: {
-                "file": str(documents.path),
-                "documents": documents.X.shape[0],
-                "queries": documents.n_queries,
-                "features": documents.X.shape[1],
+                "file": file,
+                "documents": data.n_rows,
+                "queries": data.n_queries,
+                "features": data.X.shape[1],
             }
-            for name, documents in sets.items()
+            for name, (file, data) in sets.items()
         },
         "validation": values,
         "seconds": round(seconds, 3),
@@ -215,7 +231,8 @@ def _result(
 
 
 def _text(result: dict[str, Any]) -> str:
-    facts = {"objective": result["objective"]}
+    part = f" ({result['start_trees']} trees of the model)" if result["start_trees"] else ""
+    facts = {"objective": result["objective"], "start": f"{result['start']}{part}"}
     for name, data in result["data"].items():
         facts[name] = (
             f"{data['file']}: {data['documents']} documents of {data['queries']} queries, "

@@ -6,11 +6,16 @@ import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 
-from gbrank._tables import is_table
+from gbrank.core import is_table
 
 
 def check_features(X: Any) -> Any:
-    """Return X with all columns in one block; refuse what is no table of Dask."""
+    """Return X with all columns in one block; raise an error for what is no table of Dask.
+
+    Parameters
+    ----------
+    X : what the user gave.
+    """
     if isinstance(X, dd.DataFrame):
         return X
     if not isinstance(X, da.Array):
@@ -24,13 +29,25 @@ def check_features(X: Any) -> Any:
 
 
 def blocks_of(collection: Any) -> list[Any]:
-    """Return the partitions of a collection, delayed."""
+    """Return the partitions of a collection, delayed.
+
+    Parameters
+    ----------
+    collection : Dask array, series or data frame.
+    """
     delayed = collection.to_delayed()
     return list(delayed.ravel()) if isinstance(delayed, np.ndarray) else list(delayed)
 
 
 def column_blocks(column: Any, like: Any, name: str) -> list[Any]:
-    """Return the partitions of one value per row, cut as those of ``like`` are."""
+    """Return the partitions of one value per row, cut as those of another collection.
+
+    Parameters
+    ----------
+    column : what the user gave.
+    like : Dask collection of the same rows.
+    name : of the argument, for error messages.
+    """
     if not isinstance(column, da.Array | dd.Series | dd.DataFrame):
         raise TypeError(
             f"{name} must be a Dask array or series, cut like X, got {type(column).__name__}"
@@ -54,17 +71,29 @@ def column_blocks(column: Any, like: Any, name: str) -> list[Any]:
 
 
 def query_blocks(X: Any, qid: Any, caller: str) -> list[Any]:
-    """Return the query ids of each partition, given as a column of X or as a collection."""
+    """Return the query ids of each partition.
+
+    Parameters
+    ----------
+    X, qid, caller : as in :func:`query_column`.
+    """
+    return column_blocks(query_column(X, qid, caller), X, "qid")
+
+
+def query_column(X: Any, qid: Any, caller: str) -> Any:
+    """Return query ids: those given, or the column of X that is named.
+
+    Parameters
+    ----------
+    X : features.
+    qid : Dask array or series, name of a column, or ``None``, which is an error.
+    caller : what the error says needs them.
+    """
     if qid is None:
         raise ValueError(
             f"{caller} needs to know the queries: pass qid= (a Dask array or series, or the name "
             "of a column of X), or name the column with DaskRanker(qid=...)"
         )
-    return column_blocks(column_named(X, qid), X, "qid")
-
-
-def column_named(X: Any, qid: Any) -> Any:
-    """Return the column of X that ``qid`` names, or ``qid`` if that is no name."""
     if not isinstance(qid, str):
         return qid
     if not isinstance(X, dd.DataFrame):
@@ -77,20 +106,28 @@ def column_named(X: Any, qid: Any) -> Any:
     return X[qid]
 
 
-def rows_of(X: Any) -> int:
-    """Return the number of rows of a block."""
-    return int(X.shape[0])
-
-
 def without_column(X: Any, name: Any) -> Any:
-    """Return a block without its column of query ids, if it has one."""
+    """Return a block without its column of query ids, if it has one.
+
+    Parameters
+    ----------
+    X : features of a partition.
+    name : of the column; ``None`` if there is none.
+    """
     if name is None or not is_table(X) or name not in X.columns:
         return X
     return X.drop(columns=name)
 
 
 def like_features(blocks: list[Any], X: Any, dtype: Any, name: str) -> Any:
-    """Return one value per row as a collection cut like X: an array, or a series with its index."""
+    """Return one value per row as a collection cut like X: an array, or a series with its index.
+
+    Parameters
+    ----------
+    blocks : values of each partition, delayed.
+    X : Dask array or data frame.
+    dtype, name : of the values.
+    """
     if isinstance(X, dd.DataFrame):
         meta = X._meta.iloc[:0, 0].astype(dtype).rename(name)
         return dd.from_delayed(blocks, meta=meta, divisions=X.divisions, verify_meta=False)
@@ -102,7 +139,14 @@ def like_features(blocks: list[Any], X: Any, dtype: Any, name: str) -> Any:
 
 
 def as_column_of(X: Any, values: Any, name: str) -> Any:
-    """Return the values of a block as a series with its index, where X is a data frame."""
+    """Return the values of a block as a series with its index, where X is a data frame.
+
+    Parameters
+    ----------
+    X : features of a partition.
+    values : one per row.
+    name : of the series.
+    """
     if not is_table(X):
         return values
     import pandas as pd

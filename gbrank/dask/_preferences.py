@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from dask import delayed
 
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array, Objective
-from gbrank.objectives.observed import observed_totals
+from gbrank.core import FloatArray, IntArray, QueryLayout
+from gbrank.dask._cluster import FitClient
+from gbrank.objectives import Objective, observed_totals
 from gbrank.preferences import BoundObservations, Observations
 
 #: LightGBM keeps labels as float32, which counts up to here.
@@ -19,7 +19,21 @@ MOST_PARTITIONS = 2**24
 
 
 def check_preferences(objective: Objective, preferences: Any, n_partitions: int) -> None:
-    """Refuse anything but one set of observations per partition, and objectives that take none."""
+    """Raise an error unless there is one set of observations per partition, or none is needed.
+
+    Parameters
+    ----------
+    objective : what is to learn from them.
+    preferences : what :meth:`gbrank.dask.DaskRanker.fit` got.
+    n_partitions : number of partitions of the rows.
+    """
+    if preferences is None:
+        if objective.needs_observations or getattr(objective, "observations", None) is not None:
+            raise ValueError(
+                f"{type(objective).__name__} learns from observations, which must be given "
+                "partition by partition: DaskRanker.fit(X, qid=qid, preferences=[...])"
+            )
+        return
     if "observations" not in objective.get_params(deep=False):
         raise ValueError(
             f"{type(objective).__name__} learns from labels, not from preferences; use "
@@ -43,31 +57,47 @@ def check_preferences(objective: Objective, preferences: Any, n_partitions: int)
         )
 
 
-def refuse_own_observations(objective: Objective) -> None:
-    """Refuse observations that an objective brings itself: it is not known where they lie."""
-    raise ValueError(
-        f"{type(objective).__name__} learns from observations, which must be given partition by "
-        "partition: DaskRanker.fit(X, qid=qid, preferences=[...])"
-    )
+def bind_preferences(
+    client: FitClient,
+    objective: Objective,
+    queries: list[Any],
+    preferences: list[Observations],
+    keys: list[Any] | None,
+) -> "PartitionedObservations":
+    """Return the objective with the observations of all partitions, bound to their rows.
 
-
-def bound_objective(
-    client: Any, objective: Objective, queries: list[Any], preferences: Any, keys: list[Any] | None
-) -> Objective:
-    """Return the objective with the observations of all partitions, bound to their rows."""
+    Parameters
+    ----------
+    client : where the rows are.
+    objective : what learns from them.
+    queries, keys : blocks of each partition, delayed.
+    preferences : observations of each partition.
+    """
     named = keys or [None] * len(queries)
     each = enumerate(zip(queries, preferences, named, strict=True))
-    tasks = [delayed(bind_part)(number, *blocks) for number, blocks in each]
-    bound = client.gather(client.compute(tasks))
+    bound = client.results([delayed(bind_part)(number, *blocks) for number, blocks in each])
     return PartitionedObservations(objective, bound, n_jobs=objective.n_jobs)
 
 
 def bind_part(number: int, qid: Any, observations: Observations, keys: Any) -> BoundObservations:
-    """Find the rows of a partition that its observations name."""
+    """Find the rows of a partition that its observations name.
+
+    Parameters
+    ----------
+    number : of the partition, for error messages.
+    qid, keys : of each row.
+    observations : those of the partition.
+    """
     try:
         return observations.bind(QueryLayout.from_qid(qid), keys=keys)
     except (TypeError, ValueError) as error:
         raise type(error)(f"preferences of partition {number}: {error}") from None
+
+
+def _scaled_block(first, last, bounds, scores, step, scale, iteration, scratch, grad, hess):
+    step(first, last, bounds, scores, iteration, scratch, grad, hess)
+    grad[bounds[first] : bounds[last]] *= scale
+    hess[bounds[first] : bounds[last]] *= scale
 
 
 class PartitionedObservations(Objective):
@@ -87,6 +117,7 @@ class PartitionedObservations(Objective):
     """
 
     has_loss = False
+    kernel = staticmethod(_scaled_block)
 
     def __init__(
         self, objective: Objective, bound: list[BoundObservations], *, n_jobs: int | None = None
@@ -118,24 +149,7 @@ class PartitionedObservations(Objective):
             scale = _mean_total([mine]) / _mean_total(self.bound)
         inner = type(self.objective)(**self.objective.get_params(deep=False))
         inner.set_params(observations=mine)
-        return inner, np.float32(scale), inner.prepare(np.zeros(layout.n_rows), layout)
-
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        inner, scale, of_inner = prepared
-        inner.step(first, last, bounds, scores, of_inner, iteration, scratch, grad, hess)
-        grad[bounds[first] : bounds[last]] *= scale
-        hess[bounds[first] : bounds[last]] *= scale
+        return inner.make_step(np.zeros(layout.n_rows), layout), np.float32(scale)
 
     def query_cost(self, sizes: IntArray) -> IntArray:
         return self.objective.query_cost(sizes)

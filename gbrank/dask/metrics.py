@@ -4,33 +4,42 @@ Each worker computes the values of the queries it holds and sends their sum. Row
 lie in more than one partition, labels and scores only, are brought together in one place.
 """
 
+import copy
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from dask import compute, delayed
-from numpy.typing import NDArray
 
-from gbrank._datasets import one_column
+from gbrank.core import (
+    FloatArray,
+    IntArray,
+    QueryLayout,
+    RankingData,
+    check_choice,
+    check_labels,
+    check_query_weights,
+    check_scores,
+    one_column,
+)
 from gbrank.dask._blocks import blocks_of, column_blocks
-from gbrank.dask._cuts import QueryCounts, QueryMap, count_queries, rows_in
-from gbrank.layout import FloatArray, QueryLayout, check_query_weights
-from gbrank.metrics.base import AVERAGE, SKIP, EmptySpec, Metric
-from gbrank.metrics.evaluation import MetricsSpec, MetricTable, _choose
-from gbrank.metrics.evaluation import evaluate as evaluate_locally
-from gbrank.objectives.params import check_choice
+from gbrank.dask._partitions import join
+from gbrank.dask._queries import find_cut
+from gbrank.metrics import (
+    AVERAGE,
+    SKIP,
+    EmptySpec,
+    Metric,
+    MetricsSpec,
+    MetricTable,
+    choose_metrics,
+    get_metric,
+)
+from gbrank.metrics import evaluate as evaluate_locally
 
 
-class Judged(NamedTuple):
-    """Labels, scores by model, queries and weights of some rows."""
-
-    labels: FloatArray
-    scores: dict[str, FloatArray]
-    qid: Any
-    weight: FloatArray | None
-
-
-class Sums(NamedTuple):
+class _Sums(NamedTuple):
     """Sums over queries, of shape (metrics, models): of weight times value, and of weight."""
 
     values: FloatArray
@@ -79,7 +88,7 @@ def evaluate(
     model  0.3311  0.7083  0.7500
     """
     check_choice("repartition", repartition, ("auto", "never"))
-    chosen = _choose(metrics, empty=empty, ties=ties, convention=convention, n_jobs=1)
+    chosen = choose_metrics(metrics, empty=empty, ties=ties, convention=convention, n_jobs=1)
     models = dict(scores) if isinstance(scores, Mapping) else {"model": scores}
     if not models:
         raise ValueError("scores must hold at least one model, got an empty dict")
@@ -87,25 +96,29 @@ def evaluate(
     weights = [None] * len(queries)
     if sample_weight is not None:
         weights = column_blocks(sample_weight, labels, "sample_weight")
-    by_model = {str(name): column_blocks(each, labels, "scores") for name, each in models.items()}
-    cut = delayed(find_cut, pure=False)(
-        [delayed(count_queries)(block) for block in queries], repartition
-    )
+    by_model = [column_blocks(each, labels, "scores") for each in models.values()]
+    signed = all(metric.signed_labels for metric in chosen.values())
     judged = [
-        delayed(Judged)(
-            block, {name: blocks[at] for name, blocks in by_model.items()}, queries[at], weights[at]
+        delayed(_judge)(number, *blocks, signed)
+        for number, blocks in enumerate(
+            zip(blocks_of(labels), queries, weights, zip(*by_model, strict=True), strict=True)
         )
-        for at, block in enumerate(blocks_of(labels))
     ]
-    partial = [delayed(_sum_whole)(at, each, cut[at], chosen) for at, each in enumerate(judged)]
-    strewn = [delayed(_rows_of_cut)(each, cut[at]) for at, each in enumerate(judged)]
-    total = delayed(_add_up)(partial, strewn, chosen)
-    sums: Sums = compute(total)[0]
-    if not sums.weights.any() and not np.isnan(sums.weights).any():
-        _warn_of_nothing(chosen)
+    cut = find_cut(queries, repartition)
+    largest = delayed(max)([delayed(_largest_label)(each) for each in judged])
+    fixed = delayed(_fix_grades)(chosen, largest)
+    sums = [delayed(_sum_whole)(at, each, cut[at], fixed) for at, each in enumerate(judged)]
+    pieces = [delayed(RankingData.take)(each, cut[at]) for at, each in enumerate(judged)]
+    total: _Sums = compute(delayed(_add_up)(sums, pieces, fixed))[0]
+    if not total.weights.any():
+        warnings.warn(
+            f"{', '.join(chosen)} is NaN: every query is blank, or the weights of all sum to 0",
+            UserWarning,
+            stacklevel=2,
+        )
     with np.errstate(invalid="ignore"):
-        means = np.where(sums.weights > 0, sums.values / np.maximum(sums.weights, 1e-300), np.nan)
-    return MetricTable(dict(zip(chosen, means, strict=True)), list(by_model))
+        means = np.where(total.weights > 0, total.values / total.weights, np.nan)
+    return MetricTable(dict(zip(chosen, means, strict=True)), list(map(str, models)))
 
 
 def ndcg_score(
@@ -137,8 +150,6 @@ def ndcg_score(
     >>> round(ndcg_score(labels, scores, qid=qid), 4)
     0.8155
     """
-    from gbrank.metrics import get_metric
-
     name = "ndcg" if k is None else f"ndcg@{k!r}"
     table = evaluate(
         labels,
@@ -151,91 +162,65 @@ def ndcg_score(
     return float(table["ndcg"][0])
 
 
-def find_cut(counts: list[QueryCounts], repartition: str) -> list[NDArray[Any]]:
-    """Return the ids of cut queries that each partition holds rows of, or refuse them."""
-    found = QueryMap.of(counts)
-    if repartition == "never":
-        found.refuse_cut()
-    return found.cut_by_partition()
-
-
-def _sum_whole(
-    number: int, judged: Judged, cut: NDArray[Any], metrics: dict[str, Metric]
-) -> Sums | None:
+def _judge(
+    number: int, labels: Any, qid: Any, weight: Any, scores: tuple[Any, ...], signed: bool
+) -> RankingData:
+    """Return labels and queries of a partition, with the scores of each model for features."""
     try:
-        QueryLayout.from_qid(judged.qid, len(judged.labels))
-        for scores in judged.scores.values():
-            if len(scores) != len(judged.labels):
-                raise ValueError(
-                    f"scores must have one entry per row: got {len(scores)} for "
-                    f"{len(judged.labels)} rows"
-                )
-        return _sum(_take(judged, ~rows_in(judged.qid, cut)), metrics)
+        layout = QueryLayout.from_qid(qid, len(labels))
+        labels = check_labels(one_column(labels), layout, signed=signed)
+        models = [check_scores(one_column(each, "scores"), layout) for each in scores]
+        weight = None if weight is None else one_column(weight, "sample_weight")
+        return RankingData(np.stack(models, axis=1), labels, np.asarray(qid), weight)
     except (TypeError, ValueError) as error:
         raise type(error)(f"partition {number}: {error}") from None
 
 
-def _rows_of_cut(judged: Judged, cut: NDArray[Any]) -> Judged | None:
-    return _take(judged, rows_in(judged.qid, cut)) if len(cut) else None
+def _largest_label(judged: RankingData) -> float:
+    return float(np.max(judged.y, initial=0.0))
 
 
-def _take(judged: Judged, rows: NDArray[np.bool_]) -> Judged:
-    return Judged(
-        one_column(judged.labels)[rows],
-        {name: one_column(scores)[rows] for name, scores in judged.scores.items()},
-        np.asarray(judged.qid)[rows],
-        None if judged.weight is None else one_column(judged.weight)[rows],
-    )
+def _fix_grades(metrics: dict[str, Metric], largest: float) -> dict[str, Metric]:
+    """Return metrics whose highest grade is that of all labels, where it is to be found in them."""
+    fixed = {}
+    for name, metric in metrics.items():
+        fixed[name] = copy.copy(metric)
+        if metric.options.get("max_grade", largest) is None:
+            fixed[name].options = {**metric.options, "max_grade": largest}
+    return fixed
 
 
-def _sum(judged: Judged, metrics: dict[str, Metric]) -> Sums | None:
-    if len(judged.labels) == 0:
+def _sum_whole(
+    number: int, judged: RankingData, cut: IntArray, metrics: dict[str, Metric]
+) -> _Sums | None:
+    try:
+        whole = np.setdiff1d(np.arange(judged.n_queries), cut)
+        return _sum(judged if len(cut) == 0 else judged.take(whole), metrics)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"partition {number}: {error}") from None
+
+
+def _sum(judged: RankingData, metrics: dict[str, Metric]) -> _Sums | None:
+    if judged.n_rows == 0:
         return None
     weights = np.ones(1)
-    if judged.weight is not None:
-        weights = check_query_weights(judged.weight, QueryLayout.from_qid(judged.qid))
-    table = evaluate_locally(
-        judged.labels, judged.scores, qid=judged.qid, metrics=metrics, per_query=True
-    )
+    if judged.sample_weight is not None:
+        weights = check_query_weights(judged.sample_weight, judged.layout)
+    models = {str(at): scores for at, scores in enumerate(judged.X.T)}
+    table = evaluate_locally(judged.y, models, qid=judged.qid, metrics=metrics, per_query=True)
     found = np.array([table[name] for name in metrics])  # metrics, models, queries
     kept = ~np.isnan(found)
     by_query = np.broadcast_to(weights, found.shape)
-    return Sums(np.sum(found * by_query, axis=2, where=kept), np.sum(by_query, axis=2, where=kept))
+    return _Sums(np.sum(found * by_query, axis=2, where=kept), np.sum(by_query, axis=2, where=kept))
 
 
 def _add_up(
-    partial: list[Sums | None], strewn: list[Judged | None], metrics: dict[str, Metric]
-) -> Sums:
-    pieces = [piece for piece in strewn if piece is not None and len(piece.labels)]
-    if pieces:
-        partial = [*partial, _sum(_join(pieces), metrics)]
-    sums = [each for each in partial if each is not None]
-    if not sums:
+    sums: list[_Sums | None], pieces: list[RankingData], metrics: dict[str, Metric]
+) -> _Sums:
+    filled = [each for each in [*sums, _sum(join(pieces), metrics)] if each is not None]
+    if not filled:
         raise ValueError("labels must have at least one row, got none")
-    return Sums(
-        np.sum([each.values for each in sums], axis=0),
-        np.sum([each.weights for each in sums], axis=0),
-    )
-
-
-def _join(pieces: list[Judged]) -> Judged:
-    first = pieces[0]
-    weight = None
-    if first.weight is not None:
-        weight = np.concatenate([piece.weight for piece in pieces if piece.weight is not None])
-    return Judged(
-        np.concatenate([piece.labels for piece in pieces]),
-        {name: np.concatenate([piece.scores[name] for piece in pieces]) for name in first.scores},
-        np.concatenate([np.asarray(piece.qid) for piece in pieces]),
-        weight,
-    )
-
-
-def _warn_of_nothing(metrics: dict[str, Metric]) -> None:
-    import warnings
-
-    warnings.warn(
-        f"{', '.join(metrics)} is NaN: every query is blank, or the weights of all sum to 0",
-        UserWarning,
-        stacklevel=3,
+    return _Sums(
+        np.sum([each.values for each in filled], axis=0),
+        np.sum([each.weights for each in filled], axis=0),
     )

@@ -1,97 +1,110 @@
 """DaskRanker: the Ranker on Dask arrays and data frames."""
 
-from collections.abc import Mapping
-from typing import Any, Self
+import copy
+import inspect
+import os
+import re
+from dataclasses import replace
+from typing import Any, Self, TypeVar
 
+import dask.dataframe as dd
+import lightgbm as lgb
+import numpy as np
+from dask import compute, delayed
 from distributed import default_client
-from sklearn.base import clone
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gbrank._lightgbm_params import LIGHTGBM_NAMES
+from gbrank.boosting import Boosted, lightgbm_params, make_dataset
+from gbrank.core import RankingData, check_choice, check_integer
 from gbrank.dask import _blocks
-from gbrank.dask._cuts import QueryMap
-from gbrank.dask._model import DaskModel, fill_in
-from gbrank.dask._preferences import (
-    bound_objective,
-    check_preferences,
-    refuse_own_observations,
+from gbrank.dask._cluster import FitClient
+from gbrank.dask._partitions import (
+    bring_together,
+    check_summaries,
+    make_partitions,
+    summarize,
+    take_drawn,
 )
-from gbrank.dask._sample import sample_queries
-from gbrank.dask._start import fit_start, put_start_into, with_start
-from gbrank.dask._training import Columns, describe, repair, train
+from gbrank.dask._preferences import bind_preferences, check_preferences
+from gbrank.dask._queries import QueryMap, queries_of
+from gbrank.dask._ranks import rank_blocks
+from gbrank.dask._training import train
+from gbrank.dask.metrics import ndcg_score
+from gbrank.linear import LinearRanker
 from gbrank.model_selection import cv
 from gbrank.objectives import Objective, QuerySubsampled
-from gbrank.objectives.params import check_choice, check_whole
-from gbrank.ranker import Ranker
+from gbrank.ranker import Ranker, resolve_objective, set_trained
+from gbrank.start import Start, check_start, choose_kind
+
+#: Parameters of the Ranker for what is not done on Dask: evaluation sets, going on, averages.
+_NOT_ON_DASK = (
+    "eval_metric",
+    "validation_fraction",
+    "early_stopping_window",
+    "n_models",
+    "warm_start",
+)
+_SHARED = [name for name in inspect.signature(Ranker).parameters if name not in _NOT_ON_DASK]
+
+Estimator = TypeVar("Estimator", bound=type)
 
 
-class DaskRanker(DaskModel):
+def _with_parameters_of_ranker(cls: Estimator) -> Estimator:
+    """Put the Ranker's parameters into the signature of the constructor, and into the docstring.
+
+    Those that the docstring explains itself are left out there. It says where the others go.
+    """
+    own = inspect.signature(cls.__init__)  # type: ignore[misc]
+    itself, *others = own.parameters.values()
+    theirs = inspect.signature(Ranker).parameters
+    added = [each for each in others if each.kind == each.KEYWORD_ONLY]
+    parameters = [itself, *(theirs[name] for name in _SHARED), *added]
+    cls.__init__.__signature__ = own.replace(parameters=parameters)  # type: ignore[misc]
+    if cls.__doc__ and Ranker.__doc__:  # there is none under python -OO
+        text, of_ranker = inspect.cleandoc(cls.__doc__), inspect.cleandoc(Ranker.__doc__)
+        section = of_ranker.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+        entries = {each.partition(" :")[0]: each for each in re.split(r"\n(?=\S)", section)}
+        taken = [entries[name] for name in _SHARED if f"\n{name} :" not in text]
+        cls.__doc__ = text.replace("{parameters of Ranker}", "\n".join(taken))
+    return cls
+
+
+@_with_parameters_of_ranker
+class DaskRanker(BaseEstimator):
     """Gradient boosted trees for ranking, trained by all workers of a Dask cluster.
 
-    Parameters are those of :class:`gbrank.Ranker`. LightGBM assigns partitions to workers anew at
-    each fit, and sums in another order: with several workers two fits give statistically equal, not
-    identical, models. With one worker the model is that of :class:`gbrank.Ranker`.
+    Parameters and their defaults are those of :class:`gbrank.Ranker`. With one worker the model is
+    that of :class:`gbrank.Ranker`, however the rows are cut into partitions, unless a start is
+    fitted to more rows than it takes (see ``start``). With several workers LightGBM assigns
+    partitions to workers again at each fit, and sums in another order: two fits give statistically
+    equal, not identical, models.
 
-    If a worker dies while LightGBM trains, :meth:`fit` raises a ``RuntimeError`` within seconds.
-    Workers that LightGBM then does not let go of are restarted; what they held in memory is
-    computed again when it is needed.
+    A fit that fails leaves the ranker as it was, and nothing on the workers. If a worker dies while
+    LightGBM trains, :meth:`fit` raises a ``RuntimeError`` within seconds. Workers that LightGBM
+    then does not let go of are restarted; what they held in memory is computed again when it is
+    needed.
 
     Parameters
     ----------
-    objective : str or Objective, default="xendcg"
-        A name from :func:`gbrank.list_objectives` or an instance, e.g. ``LambdaMART(sigmoid=2)``.
-    n_estimators : int, default=100
-        Number of trees.
-    learning_rate : float, default=0.05
-        Shrinkage of each tree.
-    num_leaves : int, default=31
-        Leaves of a tree.
-    max_depth : int, default=-1
-        Depth of a tree; -1 for no limit.
-    min_child_samples : int, default=50
-        Rows that a leaf needs.
-    min_child_weight : float, default=1e-3
-        Sum of curvatures that a leaf needs.
-    min_split_gain : float, default=0.0
-        Gain that a split needs.
-    subsample : float, default=0.7
-        Share of rows drawn every ``subsample_freq`` trees.
-    subsample_freq : int, default=1
-        0 draws no rows.
-    subsample_for_bin : int, default=200000
-        Rows from which feature bins are made.
-    colsample_bytree : float, default=0.5
-        Share of features a tree may use.
-    reg_alpha : float, default=0.0
-        L1 penalty on leaf values.
-    reg_lambda : float, default=5.0
-        L2 penalty on leaf values.
-    boosting_type : str, default="gbdt"
-        LightGBM's ``boosting``.
-    importance_type : {"split", "gain"}, default="split"
-        What ``feature_importances_`` counts.
+    {parameters of Ranker}
     early_stopping_rounds : None, default=None
         LightGBM cannot stop early on Dask: anything but ``None`` is an error that says so. See
         :meth:`choose_n_estimators`.
-    start : {"zero", "linear"}, default="zero"
-        Where boosting starts. "linear": from a :class:`gbrank.linear.LinearRanker`, fitted to a
-        sample of 2,000 queries on this machine, which becomes part of the trees.
-    query_subsample : float, default=1.0
-        Share of the queries that each tree sees, drawn anew for each.
-    qid : str, default=None
-        Name of the column of ``X`` that holds query ids, if it has one. It is not a feature.
-    repartition : {"auto", "never"}, default="auto"
-        What to do about queries that lie in more than one partition: bring their rows together, in
-        one shuffle, or refuse them with a ``ValueError``.
-    lgb_params : dict, default=None
-        Any other LightGBM parameters, e.g. ``{"tree_learner": "voting"}``.
-    random_state : int, default=None
-        Seed of LightGBM, and of an objective that is given by name. ``None`` stands for 0.
+    start : {"auto", "zero", "linear"}, estimator or callable, default="auto"
+        Where boosting starts, as in :class:`gbrank.Ranker`. What has to be fitted is fitted on this
+        machine, to all rows if there are at most 50,000, else to a sample of whole queries with
+        about so many.
     n_jobs : int, default=None
         Threads of the objective on each worker; ``None`` for as many as the worker has. LightGBM
         always uses those of the worker.
     verbose : int, default=-1
         -1 is silent, 0 shows LightGBM's warnings, 1 and more what else it has to say, on the
         workers.
+    repartition : {"auto", "never"}, default="auto"
+        What to do about queries that lie in more than one partition: bring their rows together, in
+        one shuffle, or raise a ``ValueError``.
     client : distributed.Client, default=None
         The cluster; ``None`` for the current client.
 
@@ -129,65 +142,19 @@ class DaskRanker(DaskModel):
     >>> value > 0.5
     True
     >>> ranker.to_local()
-    Ranker(n_estimators=10, start='zero')
+    Ranker(n_estimators=10)
     """
 
+    local_: Ranker
+
     def __init__(
-        self,
-        objective: str | Objective = "xendcg",
-        *,
-        n_estimators: int = 100,
-        learning_rate: float = 0.05,
-        num_leaves: int = 31,
-        max_depth: int = -1,
-        min_child_samples: int = 50,
-        min_child_weight: float = 1e-3,
-        min_split_gain: float = 0.0,
-        subsample: float = 0.7,
-        subsample_freq: int = 1,
-        subsample_for_bin: int = 200_000,
-        colsample_bytree: float = 0.5,
-        reg_alpha: float = 0.0,
-        reg_lambda: float = 5.0,
-        boosting_type: str = "gbdt",
-        importance_type: str = "split",
-        early_stopping_rounds: None = None,
-        start: str = "zero",
-        query_subsample: float = 1.0,
-        qid: str | None = None,
-        repartition: str = "auto",
-        lgb_params: Mapping[str, Any] | None = None,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
-        verbose: int = -1,
-        client: Any = None,
+        self, *args: Any, repartition: str = "auto", client: Any = None, **params: Any
     ) -> None:
-        self.objective = objective
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.num_leaves = num_leaves
-        self.max_depth = max_depth
-        self.min_child_samples = min_child_samples
-        self.min_child_weight = min_child_weight
-        self.min_split_gain = min_split_gain
-        self.subsample = subsample
-        self.subsample_freq = subsample_freq
-        self.subsample_for_bin = subsample_for_bin
-        self.colsample_bytree = colsample_bytree
-        self.reg_alpha = reg_alpha
-        self.reg_lambda = reg_lambda
-        self.boosting_type = boosting_type
-        self.importance_type = importance_type
-        self.early_stopping_rounds = early_stopping_rounds
-        self.start = start
-        self.query_subsample = query_subsample
-        self.qid = qid
-        self.repartition = repartition
-        self.lgb_params = lgb_params
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.client = client
+        own = {"repartition": repartition, "client": client}
+        given = inspect.signature(DaskRanker).bind(*args, **params, **own)
+        given.apply_defaults()
+        for name, value in given.arguments.items():
+            setattr(self, name, value)
 
     def fit(
         self,
@@ -211,7 +178,7 @@ class DaskRanker(DaskModel):
         qid : Dask array or series, or str
             Query of each row, or the name of a column of ``X``.
         sample_weight : Dask array or series
-            Weight of each row, which multiplies its gradient and curvature.
+            Weight of each row, which multiplies its gradient and hessian.
         init_score : Dask array or series
             Scores to start from instead of 0. They are not part of the model.
         preferences : list of Comparisons, Selections or PartialOrders
@@ -221,53 +188,103 @@ class DaskRanker(DaskModel):
         keys : Dask array or series
             Key of each row, for preferences with ``items="key"``.
         """
-        params, local = self._checked_params(), self._local_ranker()
-        objective = local._resolve_objective()
-        client = default_client() if self.client is None else self.client
+        local = self._local_ranker()
+        objective = resolve_objective(self.objective, self.random_state, self.n_jobs)
         X = _blocks.check_features(X)
         column = qid if isinstance(qid, str) else self.qid
         queries = _blocks.query_blocks(X, self.qid if qid is None else qid, "DaskRanker.fit")
-        if y is None and preferences is None:
-            raise ValueError("DaskRanker.fit requires y to be passed, but the target y is None")
+        check_preferences(objective, preferences, X.npartitions)
         if preferences is not None:
-            check_preferences(objective, preferences, X.npartitions)
             y = None
-        elif objective.needs_observations or getattr(objective, "observations", None) is not None:
-            refuse_own_observations(objective)
-        columns = Columns.of(X, queries, y, sample_weight, init_score)
-        linear = None
-        if self.start == "linear":
-            if preferences is not None:
-                raise ValueError("start='linear' learns from labels, and there are none")
-            linear = fit_start(columns, column, objective, int(self.random_state or 0))
-            columns = with_start(columns, column, linear)
-        parts = columns.parts(client, column, objective)
-        described = describe(client, parts)
-        found = QueryMap.of([each.queries for each in described])
-        n_rows = found.rows_by_partition
-        if len(found.cut):
-            if self.repartition == "never" or preferences is not None:
-                found.refuse_cut()
-            parts = repair(client, parts, found)
-            n_rows = found.rows_after_repair()
-        if objective.n_jobs is None:
-            objective.set_params(n_jobs=max(1, min(client.nthreads().values(), default=1)))
-        if preferences is not None:
-            named = None if keys is None else _blocks.column_blocks(keys, X, "keys")
-            objective = bound_objective(client, objective, queries, preferences, named)
-        self.local_ = local
-        local.booster_ = train(
-            client,
-            [part for part, rows in zip(parts, n_rows, strict=True) if rows],
-            self._on_some_queries(objective),
-            params,
-            weighted=sample_weight is not None,
-            with_init_score=init_score is not None or linear is not None,
+        elif y is None:
+            raise ValueError("DaskRanker.fit requires y to be passed, but the target y is None")
+        made = make_partitions(
+            X, y, queries, sample_weight, init_score, column=column, objective=objective
         )
-        fill_in(local, described[0], column)
-        if linear is not None:
-            put_start_into(local, linear)
+        with FitClient(default_client() if self.client is None else self.client) as client:
+            partitions = client.persist(made)
+            summaries = client.results([delayed(summarize)(each) for each in partitions])
+            columns = check_summaries(summaries)
+            found = QueryMap([each.queries for each in summaries])
+            if self.repartition == "never" or preferences is not None:
+                found.check_whole()
+            start = self._fit_start(client, partitions, found, columns, objective, y is not None)
+            if objective.n_jobs is None:
+                objective.set_params(n_jobs=max(1, min(client.nthreads().values(), default=1)))
+            if preferences is not None:
+                named = None if keys is None else _blocks.column_blocks(keys, X, "keys")
+                objective = bind_preferences(client, objective, queries, preferences, named)
+            booster = train(
+                client,
+                _ready_for_training(client, partitions, found, start),
+                self._on_some_queries(objective),
+                local.get_params(deep=False),
+                has_weight=sample_weight is not None,
+                has_init_score=init_score is not None or start.kind != "zero",
+            )
+        set_trained(local, Boosted(booster, booster.current_iteration(), 1, {}), start)
+        validate_data(local, columns, reset=True, skip_check_array=True)  # names and number
+        local.qid_column_ = column
+        self.local_ = local
         return self
+
+    def predict(self, X: Any, *, num_iteration: int | None = None) -> Any:
+        """Return a score for each row, not computed yet: an array, or a series with X's index.
+
+        Parameters
+        ----------
+        X : features, as in :meth:`fit`; a column of query ids may be there or not.
+        num_iteration : number of trees to use; ``None`` for all.
+        """
+        check_is_fitted(self)
+        X = _blocks.check_features(X)
+        column = self.local_.qid_column_
+        has_column = isinstance(X, dd.DataFrame) and column is not None and column in X.columns
+        if X.shape[1] - has_column != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1] - has_column} features, but DaskRanker is expecting "
+                f"{self.n_features_in_}"
+            )
+        model = delayed(self.local_)
+        blocks = [
+            delayed(_predict_block)(model, block, num_iteration) for block in _blocks.blocks_of(X)
+        ]
+        return _blocks.like_features(blocks, X, np.float64, "score")
+
+    def rank(self, X: Any, *, qid: Any = None) -> Any:
+        """Return the rank of each row within its query, not computed yet: 1 is the best.
+
+        Ties go by row order. Of queries that lie in more than one partition scores are brought
+        together; with ``repartition="never"`` they are a ``ValueError`` when ranks are computed.
+
+        Parameters
+        ----------
+        X, qid : as in :meth:`fit`.
+        """
+        scores = self.predict(X)
+        X = _blocks.check_features(X)
+        queries = _blocks.query_blocks(X, self._queries(qid), "DaskRanker.rank")
+        blocks = rank_blocks(
+            _blocks.blocks_of(X), _blocks.blocks_of(scores), queries, self.repartition
+        )
+        return _blocks.like_features(blocks, X, np.int64, "rank")
+
+    def score(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean NDCG@10 over queries that have a relevant document.
+
+        Parameters
+        ----------
+        X, y, qid : as in :meth:`fit`.
+        sample_weight : weight of each row, constant within queries.
+        """
+        return ndcg_score(
+            y,
+            self.predict(X),
+            qid=_blocks.query_column(X, self._queries(qid), "DaskRanker.score"),
+            k=10,
+            sample_weight=sample_weight,
+            repartition=self.repartition,
+        )
 
     def choose_n_estimators(
         self,
@@ -286,7 +303,8 @@ class DaskRanker(DaskModel):
 
         The sample is brought to this machine and :func:`gbrank.cv` stops early on it, which
         LightGBM cannot do on Dask. More queries than the sample has bear more trees: take the
-        answer as a cautious one. The parameters of this ranker are used, and not changed.
+        answer as a cautious one. The parameters of this ranker are used, and not changed; where it
+        starts is fitted once, to the whole sample.
 
         Parameters
         ----------
@@ -302,38 +320,76 @@ class DaskRanker(DaskModel):
         metric : str, default="ndcg@10"
             What is to be best.
         """
-        for name, value in (("sample", sample), ("nfold", nfold)):
-            check_whole(name, value, low=2)
-        check_whole("max_trees", max_trees, low=1)
-        self._checked_params()
-        local = self._local_ranker()
+        for name, value, low in (
+            ("sample", sample, 2),
+            ("nfold", nfold, 2),
+            ("max_trees", max_trees, 1),
+        ):
+            check_integer(name, value, low=low)
+        if y is None:
+            raise ValueError("DaskRanker.choose_n_estimators needs the labels y")
+        params = lightgbm_params(self._local_ranker().get_params(deep=False))
+        objective = resolve_objective(self.objective, self.random_state, self.n_jobs)
         X = _blocks.check_features(X)
         queries = _blocks.query_blocks(
             X, self.qid if qid is None else qid, "DaskRanker.choose_n_estimators"
         )
-        columns = Columns.of(X, queries, y, sample_weight, None)
-        drawn = sample_queries(
-            columns.X,
-            columns.y,
-            columns.queries,
-            columns.weight,
-            qid if isinstance(qid, str) else self.qid,
-            sample,
-            int(self.random_state or 0),
-        )
+        column = qid if isinstance(qid, str) else self.qid
+        partitions = make_partitions(X, y, queries, sample_weight, None, column=column)
+        found = QueryMap(compute(*(delayed(queries_of)(block) for block in queries)))
+        drawn = compute(take_drawn(partitions, found.draw(self._seed, n_queries=sample)))[0]
+        if drawn.n_rows == 0:
+            raise ValueError("X must have rows, but all its partitions are empty")
+        start = Start.fit(self.start, drawn, objective, seed=self._seed)
         result = cv(
-            {**local._lightgbm_params(), "objective": local._resolve_objective()},
-            drawn.X,
-            drawn.labels,
-            qid=drawn.qid,
-            sample_weight=drawn.weight,
+            {**params, "objective": objective},
+            make_dataset(start.added_to(drawn, is_training=True), params),
             num_boost_round=max_trees,
             nfold=nfold,
             metrics=metric,
             early_stopping_rounds=early_stopping_rounds,
-            seed=int(self.random_state or 0),
+            seed=self._seed,
         )
         return len(result[f"valid {metric}-mean"])
+
+    def to_local(self) -> Ranker:
+        """Return the model as a :class:`gbrank.Ranker`, which predicts the same without Dask."""
+        check_is_fitted(self)
+        return copy.copy(self.local_)
+
+    def save_model(self, path: str | os.PathLike[str]) -> None:
+        """Write the model as :meth:`gbrank.Ranker.save_model` does; Ranker.load_model reads it.
+
+        Parameters
+        ----------
+        path : the file to write; its folder must exist.
+        """
+        self.to_local().save_model(path)
+
+    @property
+    def booster_(self) -> lgb.Booster:
+        """The trees."""
+        check_is_fitted(self)
+        return self.local_.booster_
+
+    @property
+    def objective_(self) -> Objective:
+        """The objective that was trained with."""
+        check_is_fitted(self)
+        objective: Objective = self.local_.objective_
+        return objective
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features."""
+        check_is_fitted(self)
+        return int(self.local_.n_features_in_)
+
+    @property
+    def feature_importances_(self) -> NDArray[Any]:
+        """Importance of each feature: splits or gain, by ``importance_type``."""
+        check_is_fitted(self)
+        return self.local_.feature_importances_
 
     def __sklearn_clone__(self) -> Self:
         params = self.get_params(deep=False)
@@ -346,34 +402,78 @@ class DaskRanker(DaskModel):
         return {**super().__getstate__(), "client": None}  # a connection cannot be saved
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "local_") and hasattr(self.local_, "booster_")
+        return hasattr(self, "local_")
+
+    @property
+    def _seed(self) -> int:
+        return int(self.random_state or 0)
+
+    def _queries(self, qid: Any) -> Any:
+        return self.local_.qid_column_ if qid is None else qid
 
     def _local_ranker(self) -> Ranker:
-        own = self.get_params(deep=False)
-        return Ranker(**{name: own[name] for name in Ranker._get_param_names() if name in own})
-
-    def _checked_params(self) -> dict[str, Any]:
-        """Return the parameters of LightGBM's estimator, after all checks."""
+        """Return a Ranker of these parameters, after all checks."""
+        local = Ranker(**{name: getattr(self, name) for name in _SHARED})
         check_choice("repartition", self.repartition, ("auto", "never"))
-        check_choice("start", self.start, ("zero", "linear"))
-        if self.early_stopping_rounds is not None:
+        check_start(self.start)
+        if isinstance(self.start, str) and self.start == "query_linear":
+            raise ValueError(
+                "start='query_linear' needs all rows of a query wherever it predicts, which "
+                "partitions on Dask do not have; use 'auto', 'linear' or 'zero'"
+            )
+        if local.early_stopping_rounds is not None:
             raise ValueError(
                 "early_stopping_rounds must be None: LightGBM does not support early stopping on "
                 "Dask. Use a fixed n_estimators, e.g. what DaskRanker.choose_n_estimators finds on "
-                f"a sample of queries; got {self.early_stopping_rounds!r}"
+                f"a sample of queries; got {local.early_stopping_rounds!r}"
             )
-        everything = self._local_ranker()._lightgbm_params()
-        checked = {ours: getattr(self, ours) for ours in LIGHTGBM_NAMES}
-        return checked | {
-            "n_estimators": self.n_estimators,
-            "random_state": everything["seed"],
-            "verbosity": everything["verbosity"],
-            "metric": "None",
-            **dict(self.lgb_params or {}),
-        }
+        lightgbm_params(local.get_params(deep=False))
+        return local
+
+    def _fit_start(
+        self,
+        client: FitClient,
+        partitions: list[Any],
+        found: QueryMap,
+        columns: Any,
+        objective: Objective,
+        has_labels: bool,
+    ) -> Start:
+        """Return where boosting starts, fitted to a sample if there are too many rows."""
+        start = self.start
+        if isinstance(start, str):
+            start = choose_kind(start, RankingData(columns, None, None), has_labels)
+            if start == "zero":
+                return Start()
+        chosen = found.draw(self._seed, n_rows=LinearRanker().max_rows)
+        drawn = client.results([take_drawn(partitions, chosen)])[0]
+        fitted = Start.fit(start, drawn, objective, has_labels=has_labels, seed=self._seed)
+        return replace(fitted, training_scores=None)  # they are of the sample
 
     def _on_some_queries(self, objective: Objective) -> Objective:
         if self.query_subsample == 1:
             return objective
-        seed = int(self.random_state or 0)
-        return QuerySubsampled(objective, self.query_subsample, seed, n_jobs=objective.n_jobs)
+        return QuerySubsampled(objective, self.query_subsample, self._seed, n_jobs=objective.n_jobs)
+
+
+def _ready_for_training(
+    client: FitClient, partitions: list[Any], found: QueryMap, start: Start
+) -> list[Any]:
+    """Return the partitions that have rows, of whole queries, with the scores of the start."""
+    # with one worker it does not matter where rows are, so that they can stay in their order
+    destinations = found.destinations(balanced=len(client.nthreads()) > 1)
+    whole = bring_together(partitions, found, destinations)
+    if start.kind != "zero":
+        shared = delayed(start)
+        whole = [delayed(Start.added_to)(shared, each) for each in whole]
+    filled = np.flatnonzero(found.rows_after(destinations))
+    ready = [whole[number] for number in filled]
+    if start.kind != "zero" or len(found.cut):
+        ready = client.persist(ready)
+        client.release(partitions)
+    return ready
+
+
+def _predict_block(model: Ranker, X: Any, num_iteration: int | None) -> Any:
+    scores = model.predict(X, num_iteration=num_iteration) if X.shape[0] else np.empty(0)
+    return _blocks.as_column_of(X, scores, "score")

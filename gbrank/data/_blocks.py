@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gbrank.data._reader import ReadOptions, _FileReader
+from gbrank.core import FloatArray, IntArray
+from gbrank.data._reader import FileReader, ReadOptions, Width
 from gbrank.data._table import RowTable
 from gbrank.data._text import LineBlocks
-from gbrank.layout import FloatArray, IntArray
 
 _BLOCK_BYTES = 1 << 24
 
@@ -42,15 +42,15 @@ def _read_blocks(
 ) -> Iterator[tuple[NDArray[Any], FloatArray, IntArray]]:
     for path in paths:
         n_rows = 0
-        file = _FileReader(path, _table(options), [], options, n_threads)
+        file = FileReader(path, _table(options), [], options, n_threads, Width(options))
         with LineBlocks(path, _BLOCK_BYTES) as blocks:
             blocks.read()
             is_last = False
             while not is_last:
                 blocks.turn()
                 is_last = blocks.is_last
-                file.table = _table(options)
-                file._read_block(blocks, 1.0, is_last)
+                file.table, file.width.text_bytes = _table(options), 0
+                file.read_block(blocks, 1.0, is_last)
                 X, labels, qid = file.table.finish(file.n_columns)
                 n_rows += len(labels)
                 yield X, labels, qid

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from gbrank._compile import EXACT_MATH, kernel
+from gbrank.core import EXACT_MATH, kernel
 
 #: Powers of ten that a float64 holds exactly.
 EXACT_POWERS = np.array([float(10**power) for power in range(23)])
@@ -132,9 +132,9 @@ def _is_whole(digits, power):
 
 @kernel(EXACT_MATH)
 def rounds_twice(value, digits, power, cut_off):
-    """Tell whether rounding a decimal to float64 and then to float32 may miss the nearest float32.
+    """Whether rounding a decimal to float64 and then to float32 may miss the nearest float32.
 
-    ``value`` >= 0 is the float64 nearest to the decimal. There is no harm in a whole number that it
+    ``value`` >= 0 is the float64 nearest to the decimal. There is no harm in an integer that it
     holds exactly; other decimals that are half way between two float32 are not told apart from
     those that only seem to be.
     """

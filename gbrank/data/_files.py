@@ -24,7 +24,7 @@ _PART = re.compile(rf"((?P<of>.+)[._-])?(?P<name>{'|'.join(_PART_OF_NAME)})")
 
 
 def part_of(stem: str) -> tuple[str, str] | None:
-    """Tell that "set1.valid" is the part "vali" of "set1", and "train" the part "train" of "".
+    """Return the set and the part that a file name stands for: "set1" and "vali" of "set1.valid".
 
     >>> from gbrank.data._files import part_of
     >>> part_of("set1.valid"), part_of("trainingset"), part_of("S1")

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gbrank.layout import FloatArray
-from gbrank.objectives.params import check_whole
+from gbrank.core import FloatArray, check_integer
 
 
 class ParquetRows:
@@ -26,7 +25,7 @@ class ParquetRows:
         features: Sequence[str] | None,
         batch_rows: int,
     ) -> None:
-        check_whole("batch_rows", batch_rows, low=1)
+        check_integer("batch_rows", batch_rows, low=1)
         self._paths = paths
         self._batch_rows = int(batch_rows)
         self._parquet = import_parquet()

@@ -9,7 +9,7 @@ halves the speed. An unsigned number and a signed one make a float, so the two a
 
 import numpy as np
 
-from gbrank._compile import EXACT_MATH, kernel
+from gbrank.core import EXACT_MATH, kernel
 from gbrank.data._decimal import EXACT_DIGITS, EXACT_POWERS, rounds_twice, to_float64
 
 # How the reading of some lines ended. The position that comes with an error is that of the token.
@@ -66,7 +66,7 @@ def _skip_token(text, at):
 
 @kernel(EXACT_MATH)
 def _is_word(text, at, word):
-    """Tell whether a token is this word, in whatever case."""
+    """Return whether a token is this word, in whatever case."""
     for letter in word:
         if text[at] | _LOWER_CASE != letter:
             return False
@@ -165,7 +165,7 @@ def _read_value(text, at, single):
 
 @kernel(EXACT_MATH)
 def _read_whole_number(text, at):
-    """Return whether a token is a whole number of 64 bits, and its value."""
+    """Return whether a token is an integer of 64 bits, and its value."""
     negative = text[at] == _MINUS
     if negative or text[at] == _PLUS:
         at += _NEXT
@@ -295,7 +295,7 @@ def parse_lines(
                 status = INDEX_TOO_SMALL if index < 0 else INDEX_NOT_ASCENDING
                 break
 
-            # Plain decimals and those with an exponent are read here, anything else anew.
+            # Plain decimals and those with an exponent are read here, anything else again.
             at += _NEXT
             value_start = at
             byte = text[at]

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from gbrank._compile import EXACT_MATH, kernel
+from gbrank.core import EXACT_MATH, kernel
 from gbrank.data._decimal import EXACT_POWERS, rounds_twice, to_float64
 
 #: No feature takes more bytes than this: a blank, ten digits, a colon, a sign, twenty digits.
@@ -13,7 +13,7 @@ BYTES_PER_FEATURE = 40
 _SPACE, _MINUS, _POINT, _COLON, _ZERO = 32, 45, 46, 58, 48
 _NAN = tuple(b"nan")
 _TEN = np.uint64(10)
-#: Whole numbers up to here, and products up to here, are exact to the last digit.
+#: Integers up to here, and products up to here, are exact to the last digit.
 _LARGEST = 1e15
 _MOST_DIGITS = 15
 _MOST_DIGITS_SINGLE = 9

@@ -1,6 +1,7 @@
 """Reads LETOR files: blocks of lines are cut into parts, a thread parses each into the table."""
 
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,12 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gbrank.core import FloatArray, IntArray, share_pieces
 from gbrank.data import _parser
 from gbrank.data._decimal import nearest_float
 from gbrank.data._table import RowTable
 from gbrank.data._text import LineBlocks
-from gbrank.layout import FloatArray, IntArray
-from gbrank.parallel import run_blocks
 
 #: Bytes of a block per thread, and of all threads together.
 _BYTES_PER_THREAD = 1 << 21
@@ -25,6 +25,9 @@ _FEWEST_BYTES = 1 << 16
 #: A feature number above this is taken for a mistake in a dense result, unless announced.
 MOST_DENSE_COLUMNS = 1_000_000
 _MOST_SPARSE_COLUMNS = 2**31 - 1
+#: Bytes that a dense table may take: so many, or so many times those of the text.
+_ALWAYS_BYTES = 1 << 28
+_BYTES_PER_TEXT = 256
 
 _LONGEST_EXCERPT = 40
 _LINE_FEED, _COLON = ord("\n"), ord(":")
@@ -40,6 +43,8 @@ class ReadOptions:
     n_features: int | None = None
     zero_based: bool = False
     comments: bool = False
+    limited: bool = True
+    may_be_sparse: bool = False
 
     @property
     def most_columns(self) -> int:
@@ -47,6 +52,38 @@ class ReadOptions:
         if self.n_features is not None:
             return self.n_features
         return _MOST_SPARSE_COLUMNS if self.sparse else MOST_DENSE_COLUMNS
+
+
+class TooWideError(ValueError):
+    """A dense table would be absurdly large for the text that it comes from."""
+
+
+class Width:
+    """The widest line so far, over all files, and whether a dense table of its width is sane."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
+        self._item_bytes = 4 if options.single else 8
+        self._columns = 0
+        self._place = ""
+        self.text_bytes = 0
+
+    def note(self, columns: int, path: Path, line: int) -> None:
+        """Remember where the largest feature stands."""
+        self._columns, self._place = columns, f"{path}, line {line}"
+
+    def check(self, n_rows: int, n_columns: int) -> None:
+        """Raise an error that names line and feature if so many rows and columns are too many."""
+        n_bytes = n_rows * n_columns * self._item_bytes
+        most = max(_ALWAYS_BYTES, _BYTES_PER_TEXT * self.text_bytes)
+        if not self._options.limited or self._options.sparse or n_bytes <= most:
+            return
+        feature = self._columns - (1 if self._options.zero_based else 0)
+        raise TooWideError(
+            f"{self._place or 'these data'}: feature {feature} makes {n_rows} rows or more of "
+            f"{n_columns} columns, {n_bytes / 2**30:.1f} GiB for {self.text_bytes / 2**20:.1f} MiB "
+            "of text; if it is meant, load_letor(..., sparse=True) reads it"
+        )
 
 
 @dataclass
@@ -97,13 +134,20 @@ class _Part:
             self.hard = np.empty((self.n_hard, 3), dtype=np.int64)
 
 
-class _FileReader:
+class FileReader:
     """Reads one file into a table that may hold rows of other files already."""
 
     def __init__(
-        self, path: Path, table: RowTable, comments: list[str], options: ReadOptions, n_threads: int
+        self,
+        path: Path,
+        table: RowTable,
+        comments: list[str],
+        options: ReadOptions,
+        n_threads: int,
+        width: Width,
     ) -> None:
         self.path = path
+        self.width = width
         self.table = table
         self.comments = comments
         self.options = options
@@ -112,6 +156,7 @@ class _FileReader:
         self.n_lines = 0
 
     def read(self, progress: Any) -> None:
+        """Add the rows of the whole file."""
         n_bytes = 0
         block_size = min(_BYTES_PER_THREAD * self.n_threads, _MOST_BLOCK_BYTES)
         with LineBlocks(self.path, block_size) as blocks:
@@ -123,14 +168,16 @@ class _FileReader:
                 if progress is not None:
                     progress.update(blocks.n_bytes_read - n_bytes)
                 n_bytes = blocks.n_bytes_read
-                self._read_block(blocks, blocks.size / max(n_bytes, 1), is_last)
+                self.read_block(blocks, blocks.size / max(n_bytes, 1), is_last)
 
-    def _read_block(self, blocks: LineBlocks, growth: float, is_last: bool) -> None:
+    def read_block(self, blocks: LineBlocks, growth: float, is_last: bool) -> None:
+        """Add the rows of a block; ``growth`` is the size of the file by what has been read."""
         parts = self._cut(blocks)
         table = self.table
-        table.reserve(
-            sum(part.n_lines for part in parts), sum(part.n_colons for part in parts), growth
-        )
+        n_lines = sum(part.n_lines for part in parts)
+        self.width.text_bytes += blocks.end
+        self.width.check(table.n_rows + n_lines, max(table.width, 0))
+        table.reserve(n_lines, sum(part.n_colons for part in parts), growth)
         row, value = table.n_rows, table.n_values
         for part in parts:
             part.first_row, part.first_value = row, value
@@ -138,12 +185,12 @@ class _FileReader:
             value += part.n_colons
 
         if table.width == 0:
-            self._widen_for_first_lines(blocks)
+            self._widen_for_first_lines(blocks, table.n_rows + n_lines)
         self._parse(parts, blocks, read_on=not is_last)
         self._refuse_errors(parts, blocks.text)
         self.n_columns = max(self.n_columns, *(part.n_columns for part in parts))
         if not table.is_sparse and self.n_columns > table.width:
-            table.widen(self.n_columns)
+            self._widen(blocks, table.n_rows + n_lines)
             self._parse(parts, blocks, read_on=False)
         for part in parts:
             self._solve_hard_values(part, blocks.text)
@@ -165,30 +212,37 @@ class _FileReader:
             parts.append(_Part(begin, end, int(n_lines), int(n_colons)))
         return parts
 
-    def _widen_for_first_lines(self, blocks: LineBlocks) -> None:
+    def _widen(self, blocks: LineBlocks, n_rows: int) -> None:
+        """Make room for ``n_columns``, unless that is absurd for so many rows."""
+        feature = self.n_columns - (1 if self.options.zero_based else 0)
+        text = blocks.text[: blocks.end].tobytes()
+        found = re.search(rb"[ \t]0*%d:" % feature, text)
+        line = self.n_lines + 1 + text.count(b"\n", 0, found.start() if found else 0)
+        self.width.note(self.n_columns, self.path, line)
+        self.width.check(n_rows, self.n_columns)
+        self.table.widen(self.n_columns)
+
+    def _widen_for_first_lines(self, blocks: LineBlocks, n_rows: int) -> None:
         """Look at a few lines only: what is too wide for the table has to be read again."""
         if blocks.end and self.options.n_features is None:
             end = blocks.find_line_end(min(_FEWEST_BYTES, blocks.end) - 1)
             part = _Part(0, end, int(np.count_nonzero(blocks.text[:end] == _LINE_FEED)))
             part.parse(blocks.text, self.table, self.options)
             if part.n_columns:
-                self.table.widen(part.n_columns)
+                self.n_columns = max(self.n_columns, part.n_columns)
+                self._widen(blocks, n_rows)
 
     def _parse(self, parts: list[_Part], blocks: LineBlocks, read_on: bool) -> None:
         """Parse all parts and, at the same time if there are threads, read the next block."""
 
-        def work(block: int, *_: int) -> None:
-            if block == len(parts):
+        def work(_: int, task: int) -> None:
+            if task == len(parts):
                 blocks.read()
             else:
-                parts[block].parse(blocks.text, self.table, self.options)
+                parts[task].parse(blocks.text, self.table, self.options)
 
         n_tasks = len(parts) + read_on
-        if self.n_threads > 1:
-            run_blocks(work, np.arange(n_tasks + 1))
-        else:
-            for task in range(n_tasks):
-                work(task)
+        share_pieces(work, n_tasks, n_tasks if self.n_threads > 1 else 1)
 
     def _refuse_errors(self, parts: list[_Part], text: NDArray[np.uint8]) -> None:
         n_lines = self.n_lines
@@ -205,7 +259,9 @@ class _FileReader:
     ) -> None:
         line = n_lines + 1 + int(np.count_nonzero(text[part.begin : position] == _LINE_FEED))
         problem = _describe(status, _token(text, position), self.options)
-        raise ValueError(f"{self.path}, line {line}: {problem}")
+        too_wide = status == _parser.INDEX_TOO_LARGE and self.options.n_features is None
+        error = TooWideError if too_wide and not self.options.sparse else ValueError
+        raise error(f"{self.path}, line {line}: {problem}")
 
     def _solve_hard_values(self, part: _Part, text: NDArray[np.uint8]) -> None:
         values, _, _, labels, _ = self.table.room(
@@ -237,9 +293,10 @@ def read_files(
         options.missing,
     )
     comments: list[str] = []
+    width = Width(options)
     for path in paths:
         n_rows = table.n_rows
-        file = _FileReader(path, table, comments, options, n_threads)
+        file = FileReader(path, table, comments, options, n_threads, width)
         file.read(progress)
         if table.n_rows == n_rows:
             raise ValueError(f"{path} holds no documents")
@@ -268,7 +325,7 @@ def _describe(status: int, token: str, options: ReadOptions) -> str:
     if status == _parser.NO_QID:
         return f"expected qid: and the number of the query after the label, got {got}"
     if status == _parser.BAD_QID:
-        return f"expected a whole number of 64 bits after qid:, got {value!r}"
+        return f"expected an integer of 64 bits after qid:, got {value!r}"
     if status == _parser.BAD_FEATURE:
         return f"expected feature:value, got {got}"
     if status == _parser.INDEX_TOO_SMALL:

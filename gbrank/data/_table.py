@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from gbrank.layout import FloatArray, IntArray
+from gbrank.core import FloatArray, IntArray
 
 
 class RowTable:

@@ -5,13 +5,16 @@ import contextlib
 import gzip
 import io
 import lzma
+import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gbrank.core import atomic_file
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MAGIC = {
@@ -140,23 +143,43 @@ def _open_stream(file: IO[bytes]) -> tuple[str, Any]:
     if name == "gzip":
         return name, gzip.GzipFile(fileobj=file, mode="rb")
     if name == "bzip2":
-        return name, bz2.BZ2File(file, "rb")
+        return name, _Streams(file, bz2.BZ2Decompressor)
     if name == "xz":
-        return name, lzma.LZMAFile(file, "rb")
+        return name, _Streams(file, lzma.LZMADecompressor, padded=True)
     if name == "zstd":
-        return name, _zstd_to_read(file)
+        return name, _Streams(file, _zstd_decompressor())
     return name, file
 
 
 @contextlib.contextmanager
-def compressing(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
-    """Give a file that takes bytes and compresses them into ``file`` as a suffix says."""
-    stream = _compressor(file, suffix)
-    if stream is None:
-        yield file
-    else:
-        with stream:
-            yield stream
+def open_to_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file to write that takes its name only when it is complete, compressed by its suffix.
+
+    Parameters
+    ----------
+    path : str or path
+        Where to write; a name that ends in .gz, .bz2, .xz or .zst is compressed.
+
+    Yields
+    ------
+    file
+        It takes bytes. When the block ends, the file that was there before is replaced in one
+        step; if anything fails, it is untouched.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from gbrank.data import open_to_write
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open_to_write(pathlib.Path(folder) / "scores.txt") as file:
+    ...         _ = file.write(b"0.5")
+    ...     pathlib.Path(folder, "scores.txt").read_bytes()
+    b'0.5'
+    """
+    with atomic_file(path) as file:
+        stream = _compressor(file, Path(path).suffix.lower())
+        with contextlib.nullcontext(file) if stream is None else stream as target:
+            yield target
 
 
 def _compressor(file: IO[bytes], suffix: str) -> Any:
@@ -178,12 +201,14 @@ def _zstd_to_write(file: IO[bytes]) -> Any:
     return zstd.ZstdFile(file, "wb")
 
 
-def _zstd_to_read(file: IO[bytes]) -> Any:
+def _zstd_decompressor() -> Callable[[], Any]:
     try:
         from compression import zstd  # type: ignore[import-not-found,unused-ignore]  # Python 3.14
     except ImportError:
-        return _ZstdStream(file)
-    return zstd.ZstdFile(file, "rb")
+        decompressor: Callable[[], Any] = _zstandard().ZstdDecompressor().decompressobj
+    else:
+        decompressor = zstd.ZstdDecompressor
+    return decompressor
 
 
 def _zstandard() -> Any:
@@ -196,15 +221,22 @@ def _zstandard() -> Any:
     return zstandard
 
 
-class _ZstdStream(io.RawIOBase):
-    """Zstandard frames, one after the other; a frame cut short is an error, not an end."""
+class _Streams(io.RawIOBase):
+    """Compressed streams, one after the other; one that is cut short or damaged is an error.
+
+    Python's own readers of bzip2 and xz take a second stream that they cannot read for the end.
+    """
 
     _CHUNK = 1 << 14
+    _MOST_AT_ONCE = 1 << 20
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(
+        self, file: IO[bytes], new_decompressor: Callable[[], Any], padded: bool = False
+    ) -> None:
         self._file = file
-        self._decompressor = _zstandard().ZstdDecompressor()
-        self._frame: Any = None
+        self._new_decompressor = new_decompressor
+        self._padded = padded  # xz may have zeros, four at a time, between streams
+        self._stream: Any = None
         self._compressed = b""
         self._ready = memoryview(b"")
 
@@ -213,20 +245,41 @@ class _ZstdStream(io.RawIOBase):
 
     def readinto(self, target: Any) -> int:
         while not self._ready:
-            if not self._compressed:
-                self._compressed = self._file.read(self._CHUNK)
-            if not self._compressed:
-                if self._frame is not None:
-                    raise EOFError("the last frame is not complete")
+            if self._stream is None and not self._begin_stream():
                 return 0
-            if self._frame is None:
-                self._frame = self._decompressor.decompressobj()
-            self._ready = memoryview(self._frame.decompress(self._compressed))
-            self._compressed = b""
-            if self._frame.eof:
-                self._compressed = self._frame.unused_data
-                self._frame = None
+            self._ready = memoryview(self._decompress())
+            if self._stream.eof:
+                self._compressed = self._stream.unused_data
+                self._stream = None
         n_bytes = min(len(target), len(self._ready))
         target[:n_bytes] = self._ready[:n_bytes]
         self._ready = self._ready[n_bytes:]
         return n_bytes
+
+    def _begin_stream(self) -> bool:
+        """Start on what follows; return False at the end of the file."""
+        n_zeros = 0
+        while True:
+            self._compressed = self._compressed or self._file.read(self._CHUNK)
+            rest = self._compressed.lstrip(b"\0") if self._padded else self._compressed
+            n_zeros += len(self._compressed) - len(rest)
+            if rest or not self._compressed:
+                break
+            self._compressed = b""
+        if n_zeros % 4:
+            raise EOFError(f"{n_zeros} zeros between streams, which must come in fours")
+        self._compressed = rest
+        if rest:
+            self._stream = self._new_decompressor()
+        return bool(rest)
+
+    def _decompress(self) -> Any:
+        is_bounded = hasattr(self._stream, "needs_input")  # zstandard's is not
+        chunk = b""
+        if not is_bounded or self._stream.needs_input:
+            chunk = self._compressed or self._file.read(self._CHUNK)
+            self._compressed = b""
+            if not chunk:
+                raise EOFError("the last stream is not complete")
+        limits = (self._MOST_AT_ONCE,) if is_bounded else ()
+        return self._stream.decompress(chunk, *limits)

@@ -1,18 +1,18 @@
 """Writes LETOR text."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix, issparse
 
-from gbrank._atomic import atomic_file
+from gbrank.core import FloatArray, IntArray, QueryLayout, check_labels
 from gbrank.data._printer import BYTES_PER_FEATURE, write_features
-from gbrank.data._text import compressing
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels
+from gbrank.data._text import open_to_write
 
 _PIECE_BYTES = 1 << 20
 
@@ -36,20 +36,25 @@ def dump_letor(
 
     Parameters
     ----------
-    X : array (n_rows, n_features), sparse matrix or data frame. Types other than float32 and
-        float64 are written as float64.
-    y : the label of each row, a finite number.
-    qid : the query of each row, a whole number. Rows are written in the order given.
-    path : where to write; a name that ends in .gz, .bz2, .xz or .zst is compressed (the last needs
+    X : array, sparse matrix or data frame of shape (n_rows, n_features)
+        Features; types other than float32 and float64 are written as float64.
+        ``dump_letor(*data, path)`` writes a :class:`RankingData`.
+    y : array of shape (n_rows,)
+        The label of each row, a finite number.
+    qid : array of shape (n_rows,)
+        The query of each row, an integer. Rows are written in the order given.
+    path : str or path
+        Where to write; a name that ends in .gz, .bz2, .xz or .zst is compressed (the last needs
         ``pip install "gbrank[zstd]"`` before Python 3.14).
-    comments : a text of one line per row, such as ``docid = GX001``; an empty one is left out.
-    zero_based : whether the first feature is number 0; in LETOR it is 1.
+    comments : sequence of str, default=None
+        A text of one line per row, such as ``docid = GX001``; an empty one is left out.
+    zero_based : bool, default=False
+        Whether the first feature is number 0; in LETOR it is 1.
 
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
-    >>> from gbrank.data import dump_letor
+    >>>     >>> from gbrank.data import dump_letor
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = Path(folder.name) / "train.txt"
     >>> dump_letor([[0.5, 0], [0.1, 2]], [1, 0], [7, 7], path, comments=["docid = a", ""])
@@ -62,14 +67,14 @@ def dump_letor(
     features = _check_features(X)
     layout = QueryLayout.from_qid(qid, features.shape[0])
     labels = check_labels(y, layout, signed=True)
-    qids = _whole_numbers(layout)
+    qids = _integer_ids(layout)
     texts = _check_comments(comments, features.shape[0])
     if not isinstance(zero_based, bool | np.bool_):
         raise TypeError(f"zero_based must be True or False, got {zero_based!r}")
     first_index = 0 if zero_based else 1
-    with atomic_file(path) as file, compressing(file, Path(path).suffix.lower()) as stream:
+    with open_to_write(path) as file:
         for lines in _lines(features, labels, qids, texts, first_index):
-            stream.write(lines)
+            file.write(lines)
 
 
 def _lines(
@@ -148,12 +153,12 @@ def _check_features(X: Any) -> Any:
     return features
 
 
-def _whole_numbers(layout: QueryLayout) -> IntArray:
+def _integer_ids(layout: QueryLayout) -> IntArray:
     ids = np.asarray(layout.query_ids)
     if ids.dtype.kind not in "iu":
-        raise TypeError(f"qid must be whole numbers, as LETOR text has no others, got {ids[0]!r}")
+        raise TypeError(f"qid must be integers, as LETOR text has no others, got {ids[0]!r}")
     if ids.dtype.kind == "u" and ids.max() > np.iinfo(np.int64).max:
-        raise ValueError(f"qid must be whole numbers of 64 bits with a sign, got {ids.max()}")
+        raise ValueError(f"qid must be integers of 64 bits with a sign, got {ids.max()}")
     qids: IntArray = layout.unsort(np.repeat(ids.astype(np.int64), layout.sizes))
     return qids
 

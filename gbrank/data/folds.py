@@ -93,8 +93,10 @@ def load_folds(folder: str | os.PathLike[str], **options: Any) -> LetorFolds:
 
     Parameters
     ----------
-    folder : the folder.
-    **options : as of :func:`load_letor`.
+    folder : str or path
+        The folder.
+    **options : dict
+        As of :func:`load_letor`.
 
     Returns
     -------
@@ -116,7 +118,7 @@ def load_folds(folder: str | os.PathLike[str], **options: Any) -> LetorFolds:
     LetorFolds(Fold1)
     >>> for fold in folds:
     ...     print(fold.name, fold.train)
-    Fold1 LetorData(n_documents=1, n_queries=1, n_features=1, dense)
+    Fold1 LetorData(n_rows=1, n_queries=1, n_features=1)
     >>> folder.cleanup()
     """
     root = Path(folder)

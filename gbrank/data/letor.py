@@ -1,10 +1,13 @@
 """LETOR and SVMlight text: what LETOR, MSLR, Yahoo and Istella publish, read at disk speed."""
 
+from __future__ import annotations
+
 import os
 import re
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +15,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_matrix, issparse
 
+from gbrank.core import RankingData, check_choice, check_integer, resolve_n_jobs
 from gbrank.data._cache import Arrays, ParsedFiles
 from gbrank.data._files import files_of
-from gbrank.data._reader import ReadOptions, read_files
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.parallel import resolve_n_jobs
+from gbrank.data._reader import ReadOptions, TooWideError, read_files
 
 #: The folder, next to the data, of ``cache=True``.
 CACHE_FOLDER = ".gbrank_cache"
@@ -24,53 +26,19 @@ CACHE_FOLDER = ".gbrank_cache"
 _DOCID = re.compile(r"docid\s*=\s*(\S+)")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class LetorData:
-    """Documents of many queries, as a file has them; unpacks as ``X, y, qid``.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class LetorData(RankingData):
+    """Rows as a LETOR file has them, with the comments of its lines.
 
     Attributes
     ----------
-    X : array (n_documents, n_features) of float32 or float64, or a ``csr_matrix``.
-    y : float64 array, the label of each document.
-    qid : int64 array, the query of each document.
+    X : array of shape (n_rows, n_features) of float32 or float64, or a ``csr_matrix``.
+    y : float64 array, the label of each row.
+    qid : int64 array, the query of each row.
     comments : array of str, what follows ``#`` in each line; ``None`` unless asked for.
     """
 
-    X: Any
-    y: FloatArray
-    qid: IntArray
     comments: NDArray[np.object_] | None = None
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter((self.X, self.y, self.qid))
-
-    def __repr__(self) -> str:
-        kind = "sparse" if issparse(self.X) else "dense"
-        return (
-            f"LetorData(n_documents={self.n_documents}, n_queries={self.n_queries}, "
-            f"n_features={self.X.shape[1]}, {kind})"
-        )
-
-    @property
-    def n_documents(self) -> int:
-        """Number of documents of all queries together."""
-        return len(self.y)
-
-    @property
-    def n_queries(self) -> int:
-        """Number of distinct query ids."""
-        return QueryLayout.from_qid(self.qid).n_queries
-
-    @property
-    def group(self) -> IntArray:
-        """Number of documents of each query, for LightGBM: the rows of each must be together."""
-        layout = QueryLayout.from_qid(self.qid)
-        if layout.order is not None:
-            raise ValueError(
-                "the rows of a query are not together, so that sizes do not say which they are: "
-                "use qid"
-            )
-        return layout.sizes
 
     @property
     def docid(self) -> NDArray[np.object_] | None:
@@ -84,7 +52,7 @@ class LetorData:
 def load_letor(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
-    sparse: bool = False,
+    sparse: bool | str = False,
     dtype: DTypeLike = np.float32,
     missing: float = 0.0,
     n_features: int | None = None,
@@ -103,24 +71,36 @@ def load_letor(
 
     Parameters
     ----------
-    path : a file; several files, read one after the other; or a folder of such files (not one of
+    path : str or path, or a list of them
+        A file; several files, read one after the other; or a folder of such files (not one of
         training, validation and test files: :func:`load_folds` keeps those apart). Files may be
         compressed by gzip, bzip2, xz or zstd (the last needs ``pip install "gbrank[zstd]"`` before
         Python 3.14).
-    sparse : whether ``X`` is a ``scipy.sparse.csr_matrix``, without zeros, or an array.
-    dtype : of ``X``, float32 or float64.
-    missing : value of features that a line does not name: 0, as LETOR means it, or NaN, or any
-        other number. In a sparse result it is 0.
-    n_features : number of columns; by default, the largest feature number that occurs. To be given
-        when another file may have features that this one has not.
-    zero_based : whether features count from 0; in LETOR, MSLR, Yahoo and Istella they count from 1.
-    comments : whether to keep what follows ``#``: ``LetorData.comments`` and ``LetorData.docid``.
-    cache : where to keep the parsed arrays, which the next call then maps into memory: a folder, or
+    sparse : bool or "auto", default=False
+        Whether ``X`` is a ``scipy.sparse.csr_matrix``, without zeros, or an array. "auto" means an
+        array, unless that would take more than 256 MiB and 256 times the bytes of the text: then
+        a matrix. With ``False`` that much is an error, unless ``n_features`` announces it.
+    dtype : dtype
+        Of ``X``, float32 (the default) or float64.
+    missing : float, default=0.0
+        Value of features that a line does not name: 0, as LETOR means it, or NaN, or any other
+        number. In a sparse result it is 0.
+    n_features : int, default=None
+        Number of columns; by default, the largest feature number that occurs. To be given when
+        another file may have features that this one has not.
+    zero_based : bool, default=False
+        Whether features count from 0; in LETOR, MSLR, Yahoo and Istella they count from 1.
+    comments : bool, default=False
+        Whether to keep what follows ``#``: ``LetorData.comments`` and ``LetorData.docid``.
+    cache : bool, str or path, default=None
+        Where to keep the parsed arrays, which the next call then maps into memory: a folder, or
         ``True`` for ``.gbrank_cache`` next to the file. By default nothing is written. A cached
-        file that was changed, or a damaged cache, is read anew. The arrays can be written to, which
-        changes neither file.
-    progress : whether to show a progress bar (``pip install "gbrank[progress]"``).
-    n_jobs : number of threads; ``None`` means ``OMP_NUM_THREADS`` or all CPUs.
+        file that was changed, or a damaged cache, is read again. The arrays can be written to,
+        which changes neither file.
+    progress : bool, default=False
+        Whether to show a progress bar (``pip install "gbrank[progress]"``).
+    n_jobs : int, default=None
+        Number of threads; ``None`` means ``OMP_NUM_THREADS`` or all CPUs.
 
     Returns
     -------
@@ -139,7 +119,7 @@ def load_letor(
     ... ''')
     >>> data = load_letor(path, comments=True)
     >>> data
-    LetorData(n_documents=2, n_queries=1, n_features=3, dense)
+    LetorData(n_rows=2, n_queries=1, n_features=3)
     >>> X, y, qid = data
     >>> X
     array([[0.5 , 0.  , 0.01],
@@ -156,57 +136,70 @@ def load_letor(
     if cache is None or cache is False:
         return _read(paths, options, n_threads, progress)
     folder = paths[0].parent / CACHE_FOLDER if cache is True else Path(cache)
-    parsed = ParsedFiles(folder, paths, options)
-    arrays = parsed.load()
-    if arrays is None:
-        data = _read(paths, options, n_threads, progress)
-        try:
-            parsed.save(_to_arrays(data))
-        except OSError as error:
-            warnings.warn(f"the cache cannot be written: {error}", UserWarning, stacklevel=2)
-            return data
-        arrays = parsed.load()
-        if arrays is None:  # another program may have replaced it by now
-            return data
-    return _from_arrays(arrays)
+    parsed = ParsedFiles(folder, paths, asdict(options), own_folder=cache is True)
+    cached = parsed.load(partial(_from_arrays, options=options))
+    if cached is not None:
+        return cached
+    data = _read(paths, options, n_threads, progress)
+    try:
+        parsed.save(_to_arrays(data))
+    except OSError as error:
+        warnings.warn(f"the cache cannot be written: {error}", UserWarning, stacklevel=2)
+        return data
+    # another program may have replaced it by now
+    return parsed.load(partial(_from_arrays, options=options)) or data
 
 
 def check_options(
     sparse: Any, dtype: Any, missing: Any, n_features: Any, zero_based: Any, comments: Any
 ) -> ReadOptions:
-    """Refuse options that make no sense, before any file is opened."""
-    for name, flag in (("sparse", sparse), ("zero_based", zero_based), ("comments", comments)):
+    """Return the options of the reader; raise an error for those that make no sense."""
+    check_choice("sparse", sparse, (True, False, "auto"))
+    for name, flag in (("zero_based", zero_based), ("comments", comments)):
         if not isinstance(flag, bool | np.bool_):
             raise TypeError(f"{name} must be True or False, got {flag!r}")
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64, got {np.dtype(dtype)}")
     if isinstance(missing, bool) or not isinstance(missing, int | float | np.integer | np.floating):
         raise TypeError(f"missing must be a number or NaN, got {missing!r}")
-    if sparse and missing != 0:
+    if sparse is not False and missing != 0:
         raise ValueError(
-            f"missing must be 0 if sparse=True, as that is what a sparse matrix means, "
+            f"missing must be 0 if sparse={sparse!r}, as that is what a sparse matrix means, "
             f"got {missing!r}"
         )
-    is_count = isinstance(n_features, int | np.integer) and not isinstance(n_features, bool)
-    if n_features is not None and not (is_count and 1 <= n_features < 2**31):
-        raise ValueError(f"n_features must be a whole number >= 1, got {n_features!r}")
+    if n_features is not None:
+        check_integer("n_features", n_features, low=1, high=2**31 - 1)
     return ReadOptions(
         single=np.dtype(dtype) == np.float32,
-        sparse=bool(sparse),
+        sparse=sparse is True or sparse is np.True_,
         missing=float(missing),
         n_features=None if n_features is None else int(n_features),
         zero_based=bool(zero_based),
         comments=bool(comments),
+        limited=sparse == "auto" or n_features is None,
+        may_be_sparse=sparse == "auto",
     )
 
 
 def _read(paths: list[Path], options: ReadOptions, n_threads: int, progress: bool) -> LetorData:
+    try:
+        return _read_once(paths, options, n_threads, progress)
+    except TooWideError:
+        if not options.may_be_sparse:
+            raise
+        return _read_once(paths, replace(options, sparse=True), n_threads, progress)
+
+
+def _read_once(
+    paths: list[Path], options: ReadOptions, n_threads: int, progress: bool
+) -> LetorData:
     if progress:
         with _progress_bar(paths) as bar:
             X, y, qid, texts = read_files(paths, options, n_threads, bar)
     else:
         X, y, qid, texts = read_files(paths, options, n_threads)
-    return LetorData(X, y, qid, np.array(texts, dtype=object) if options.comments else None)
+    comments = np.array(texts, dtype=object) if options.comments else None
+    return LetorData(X, y, qid, comments=comments)
 
 
 def _progress_bar(paths: list[Path]) -> Any:
@@ -234,14 +227,46 @@ def _to_arrays(data: LetorData) -> Arrays:
     return arrays
 
 
-def _from_arrays(arrays: Arrays) -> LetorData:
+def _from_arrays(arrays: Arrays, options: ReadOptions) -> LetorData:
+    """Return the data that arrays of a cache hold; a ``ValueError`` if they do not fit together.
+
+    SciPy believes what it is told: a column or a row end out of range would end the process.
+    """
+    y, qid = _of_type(arrays["y"], "<f8"), _of_type(arrays["qid"], "<i8")
+    floats = "<f4" if options.single else "<f8"
     if "X" in arrays:
         X = arrays["X"]
+        _require(X.ndim == 2 and X.dtype == floats and not options.sparse)
     else:
-        parts = (arrays["values"], arrays["columns"], arrays["row_ends"])
-        X = csr_matrix(parts, shape=tuple(arrays["shape"].tolist()), copy=False)
+        _require(options.sparse or options.may_be_sparse)
+        X = _sparse_matrix(arrays, floats)
     comments = None
-    if "comments" in arrays:
-        text = arrays["comments"].tobytes().decode("utf-8", errors="surrogateescape")
-        comments = np.array(text.split("\n"), dtype=object)
-    return LetorData(X, arrays["y"], arrays["qid"], comments)
+    if options.comments:
+        text = _of_type(arrays["comments"], "|u1").tobytes()
+        lines = text.decode("utf-8", errors="surrogateescape").split("\n")
+        comments = np.array(lines, dtype=object)
+        _require(len(comments) == len(y))
+    _require(X.shape[0] == len(y) == len(qid))
+    return LetorData(X, y, qid, comments=comments)
+
+
+def _sparse_matrix(arrays: Arrays, floats: str) -> csr_matrix:
+    values, columns, row_ends = (arrays[name] for name in ("values", "columns", "row_ends"))
+    _require(columns.dtype == row_ends.dtype and columns.dtype.kind == "i")
+    for part in (_of_type(values, floats), columns, row_ends):
+        _require(part.ndim == 1)
+    n_rows, n_columns = _of_type(arrays["shape"], "<i8").tolist()
+    _require(len(row_ends) == n_rows + 1 and row_ends[0] == 0 and row_ends[-1] == len(values))
+    _require(len(columns) == len(values) and bool((np.diff(row_ends) >= 0).all()))
+    _require(len(columns) == 0 or (columns.min() >= 0 and columns.max() < n_columns))
+    return csr_matrix((values, columns, row_ends), shape=(n_rows, n_columns), copy=False)
+
+
+def _of_type(array: NDArray[Any], dtype: str) -> NDArray[Any]:
+    _require(array.dtype == dtype and array.ndim == 1)
+    return array
+
+
+def _require(holds: Any) -> None:
+    if not holds:
+        raise ValueError("the arrays of a cache do not fit together")

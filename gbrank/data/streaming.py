@@ -6,8 +6,11 @@ bins. Labels and query ids, which are small, are read whole: a query may begin i
 group or file and end in the next.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +18,19 @@ import lightgbm as lgb
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from gbrank.core import (
+    FloatArray,
+    IntArray,
+    QueryLayout,
+    check_labels,
+    check_weights,
+    removed_if_ended,
+    resolve_n_jobs,
+)
 from gbrank.data._blocks import count_letor, letor_blocks
 from gbrank.data._files import files_of
 from gbrank.data._parquet import ParquetRows
 from gbrank.data.letor import check_options
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_weights
-from gbrank.parallel import resolve_n_jobs
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -113,13 +123,23 @@ def stream_parquet(
 
     Parameters
     ----------
-    path : a file, or several, one after the other.
-    label, qid, weight : names of columns: relevance, query id, and weight of each row, if any.
-    features : names of the columns to learn from; ``None`` for all others. They must be numbers;
-        missing values are NaN.
-    params : LightGBM's parameters for the Dataset, e.g. ``{"max_bin": 63}``.
-    reference : the training Dataset, if this is for validation.
-    batch_rows : rows in memory at a time.
+    path : str or path, or a list of them
+        A file, or several, one after the other.
+    label : str, default="label"
+        Name of the column of labels.
+    qid : str, default="qid"
+        Name of the column of query ids.
+    weight : str, default=None
+        Name of the column of weights, if there is one.
+    features : sequence of str, default=None
+        Names of the columns to learn from; ``None`` for all others. They must be numbers; missing
+        values are NaN.
+    params : dict, default=None
+        LightGBM's parameters for the Dataset, e.g. ``{"max_bin": 63}``.
+    reference : lightgbm.Dataset, default=None
+        The training Dataset, if this is for validation.
+    batch_rows : int, default=65536
+        Rows in memory at a time.
 
     Examples
     --------
@@ -169,9 +189,12 @@ def stream_letor(
 
     Parameters
     ----------
-    path, dtype, missing, n_features, zero_based, n_jobs : as in :func:`load_letor`.
-    params : LightGBM's parameters for the Dataset, e.g. ``{"max_bin": 63}``.
-    reference : the training Dataset, if this is for validation; ``n_features`` is then its number.
+    path, dtype, missing, n_features, zero_based, n_jobs :
+        As in :func:`load_letor`.
+    params : dict, default=None
+        LightGBM's parameters for the Dataset, e.g. ``{"max_bin": 63}``.
+    reference : lightgbm.Dataset, default=None
+        The training Dataset, if this is for validation; ``n_features`` is then its number.
 
     Examples
     --------
@@ -189,7 +212,9 @@ def stream_letor(
     """
     if reference is not None and n_features is None:
         n_features = reference.construct().num_feature()
-    options = check_options(False, dtype, missing, n_features, zero_based, False)
+    options = replace(
+        check_options(False, dtype, missing, n_features, zero_based, False), limited=True
+    )
     n_threads, paths = resolve_n_jobs(n_jobs), files_of(path)
     labels, qid, width = count_letor(paths, options, n_threads)
     group, layout = _group_of(qid)
@@ -219,8 +244,10 @@ def letor_to_binary(
 
     Parameters
     ----------
-    path, dtype, missing, n_features, zero_based, params, n_jobs : as in :func:`stream_letor`.
-    target : the file to write; its folder must exist.
+    path, dtype, missing, n_features, zero_based, params, n_jobs :
+        As in :func:`stream_letor`.
+    target : str or path
+        The file to write; its folder must exist.
 
     Examples
     --------
@@ -252,11 +279,9 @@ def letor_to_binary(
     )
     # LightGBM does not write over a file, and leaves half of one behind when the disk is full.
     unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
+    with removed_if_ended(unfinished):
         dataset.construct().save_binary(unfinished)
         unfinished.replace(target)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def _several(path: Paths) -> list[Path]:

@@ -24,16 +24,24 @@ plus something common to its query whose effect is linear: a function of ``X`` a
 utility up to a constant per query.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from gbrank._random import check_probabilities, check_random_state
-from gbrank.layout import FloatArray, IntArray
+from gbrank.core import (
+    FloatArray,
+    IntArray,
+    RankingData,
+    check_integer,
+    check_number,
+    check_probabilities,
+    check_random_state,
+)
 
 #: Rows per query: one number, a range (both ends included), "lognormal", or a function of the
 #: generator and the number of queries.
@@ -43,22 +51,23 @@ ListLength = int | tuple[int, int] | str | Callable[[np.random.Generator, int], 
 INFORMATIVE_KINDS = ("shifted", "skewed", "middle", "gated", "squashed")
 UNINFORMATIVE_KINDS = ("noise", "query", "shifted_noise")
 
+_FOR_ALL_ROWS = {"by_row": False}
+
 #: "gated" works the other way round in the quarter of documents where its gate is below this.
 _LOWER_QUARTILE = float(ndtri(0.25))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RankingData:
-    """Documents of many queries, with the truth about them; unpacks as ``X, y, qid``.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class SyntheticData(RankingData):
+    """Rows of many queries, with the truth about them; unpacks as ``X, y, qid``.
 
     Rows of a query are contiguous, in no particular order.
 
     Attributes
     ----------
-    X : float32 array (n_documents, n_features).
-    y : int64 array, the label of each document.
-    qid : int64 array, the query of each document.
-    group : int64 array, the number of documents of each query.
+    X : float32 array of shape (n_rows, n_features).
+    y : int64 array, the label of each row.
+    qid : int64 array, the query of each row.
     utility : float64 array; sorting a query by it, largest first, is its Bayes order.
     thresholds : float64 array of grades - 1 utilities: where the next label begins.
     label_noise : float, standard deviation of the noise between utility and label.
@@ -69,40 +78,17 @@ class RankingData:
     >>> from gbrank.data import make_ranking
     >>> data = make_ranking(n_queries=10, list_length=5)
     >>> data
-    RankingData(n_documents=50, n_queries=10, n_features=20, grades=5)
+    SyntheticData(n_rows=50, n_queries=10, n_features=20)
     >>> X, y, qid = data
     >>> train, test = data.split(0.8)
     >>> train.n_queries, test.n_queries
     (8, 2)
     """
 
-    X: NDArray[np.float32]
-    y: IntArray
-    qid: IntArray
-    group: IntArray
     utility: FloatArray
-    thresholds: FloatArray
-    label_noise: float
-    feature_names: tuple[str, ...]
-
-    def __iter__(self) -> Iterator[NDArray[Any]]:
-        return iter((self.X, self.y, self.qid))
-
-    def __repr__(self) -> str:
-        return (
-            f"RankingData(n_documents={self.n_documents}, n_queries={self.n_queries}, "
-            f"n_features={self.X.shape[1]}, grades={len(self.thresholds) + 1})"
-        )
-
-    @property
-    def n_documents(self) -> int:
-        """Number of documents of all queries together."""
-        return len(self.y)
-
-    @property
-    def n_queries(self) -> int:
-        """Number of queries."""
-        return len(self.group)
+    thresholds: FloatArray = field(metadata=_FOR_ALL_ROWS)
+    label_noise: float = field(metadata=_FOR_ALL_ROWS)
+    feature_names: tuple[str, ...] = field(metadata=_FOR_ALL_ROWS)
 
     @property
     def label_probabilities(self) -> FloatArray:
@@ -113,7 +99,7 @@ class RankingData:
         >>> data.label_probabilities.shape
         (6, 5)
         """
-        below = np.ones((self.n_documents, len(self.thresholds) + 2))
+        below = np.ones((self.n_rows, len(self.thresholds) + 2))
         below[:, 0] = 0.0
         distance = self.thresholds - self.utility[:, None]
         if self.label_noise == 0:
@@ -121,52 +107,6 @@ class RankingData:
         else:
             below[:, 1:-1] = ndtr(distance / self.label_noise)
         return np.diff(below, axis=1)
-
-    def take(self, queries: ArrayLike) -> "RankingData":
-        """Return the data of some queries, given by their numbers from 0, in that order.
-
-        Numbers count the queries of this object; ids stay what they are.
-
-        >>> from gbrank.data import make_ranking
-        >>> make_ranking(n_queries=5, list_length=2).take([4, 0]).qid
-        array([4, 4, 0, 0])
-        """
-        chosen = np.asarray(queries, dtype=np.int64).reshape(-1)
-        wrong = (chosen < 0) | (chosen >= self.n_queries)
-        if wrong.any():
-            raise ValueError(
-                f"queries must be numbers from 0 to {self.n_queries - 1}, "
-                f"got {chosen[np.argmax(wrong)]}"
-            )
-        if len(np.unique(chosen)) != len(chosen):
-            raise ValueError("queries must be named once each: two copies would share one qid")
-        sizes = self.group[chosen]
-        starts = (np.cumsum(self.group) - self.group)[chosen]
-        place_in_query = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        rows = np.repeat(starts, sizes) + place_in_query
-        return RankingData(
-            self.X[rows],
-            self.y[rows],
-            self.qid[rows],
-            sizes,
-            self.utility[rows],
-            self.thresholds,
-            self.label_noise,
-            self.feature_names,
-        )
-
-    def split(self, fraction: float = 0.5) -> tuple["RankingData", "RankingData"]:
-        """Return the first ``round(fraction * n_queries)`` queries, and the others.
-
-        The queries are drawn independently of each other, so there is no need to shuffle them.
-        """
-        if (
-            not isinstance(fraction, int | float | np.integer | np.floating)
-            or not 0 <= fraction <= 1
-        ):
-            raise ValueError(f"fraction must be a number from 0 to 1, got {fraction!r}")
-        n_first = round(float(fraction) * self.n_queries)
-        return self.take(np.arange(n_first)), self.take(np.arange(n_first, self.n_queries))
 
 
 def make_ranking(
@@ -180,7 +120,7 @@ def make_ranking(
     query_shift: float = 2.0,
     query_effect: float = 0.5,
     random_state: int | np.random.Generator | None = 0,
-) -> RankingData:
+) -> SyntheticData:
     r"""Make synthetic queries with graded labels and a known Bayes order.
 
     The truth is fixed by the parameters, not drawn: two calls that differ only in ``n_queries``,
@@ -189,31 +129,40 @@ def make_ranking(
 
     Parameters
     ----------
-    n_queries : number of queries.
-    list_length : documents per query: a number; a range ``(low, high)``, both ends included, drawn
+    n_queries : int, default=1000
+        Number of queries.
+    list_length : int, (int, int), "lognormal" or callable, default=(10, 60)
+        Documents per query: a number; a range ``(low, high)``, both ends included, drawn
         uniformly; "lognormal" (median 80, one query in twenty above 215, cut at 1000: the shape
         of web search data); or a function ``f(generator, n_queries)`` that returns the lengths.
-    n_features : number of columns. The informative ones come first.
-    n_informative : number of columns that matter for the order, the first most. By turns:
+    n_features : int, default=20
+        Number of columns. The informative ones come first.
+    n_informative : int, default=10
+        Number of columns that matter for the order, the first most. By turns:
         "shifted" (linear, but each query adds its own constant, so that the value says something
         only next to those of the same query), "skewed" (log-normal, counts look like this),
         "middle" (average values are best), "gated" (linear, in the reverse direction for a
         quarter of the values of the column before), "squashed" (between 0 and 1).
         The other columns are by turns: "noise", "query" (one value per query), "shifted_noise".
-    grades : number of grades, labels being 0 to ``grades - 1``; half of all labels are then 0 and
-        the others fall off linearly, .5 .2 .15 .1 .05 for five. Or the probability of each grade.
-    label_noise : standard deviation of the noise between utility and label; what the features say
-        of the utility has standard deviation 1. At 0 labels are never in the wrong order.
-    query_shift : standard deviation of the constants that "shifted" columns have per query; the
-        traits themselves have standard deviation 1.
-    query_effect : standard deviation, over queries, of the mean utility: some queries have many
-        relevant documents, some have none.
-    random_state : seed, generator, or ``None`` for other numbers every time.
+    grades : int or sequence of float, default=5
+        Number of grades, labels being 0 to ``grades - 1``; half of all labels are then 0 and the
+        others fall off linearly, .5 .2 .15 .1 .05 for five. Or the probability of each grade.
+    label_noise : float, default=0.5
+        Standard deviation of the noise between utility and label; what the features say of the
+        utility has standard deviation 1. At 0 labels are never in the wrong order.
+    query_shift : float, default=2.0
+        Standard deviation of the constants that "shifted" columns have per query; the traits
+        themselves have standard deviation 1.
+    query_effect : float, default=0.5
+        Standard deviation, over queries, of the mean utility: some queries have many relevant
+        documents, some have none.
+    random_state : int, Generator or None, default=0
+        Seed, generator, or ``None`` for other numbers every time.
 
     Returns
     -------
-    RankingData
-        ``X``, ``y``, ``qid``, ``group`` and the truth: ``utility``, ``label_probabilities``.
+    SyntheticData
+        A :class:`RankingData` with the truth: ``utility``, ``label_probabilities``.
 
     Examples
     --------
@@ -228,15 +177,15 @@ def make_ranking(
     >>> bool((np.diff(expected_gain[bayes_order]) <= 0).all())
     True
     """
-    _check_count("n_queries", n_queries, 1)
-    _check_count("n_informative", n_informative, 1)
-    _check_count("n_features", n_features, n_informative)
+    check_integer("n_queries", n_queries, low=1)
+    check_integer("n_informative", n_informative, low=1)
+    check_integer("n_features", n_features, low=n_informative)
     for name, value in (
         ("label_noise", label_noise),
         ("query_shift", query_shift),
         ("query_effect", query_effect),
     ):
-        _check_spread(name, value)
+        check_number(name, value, low=0.0)
     probabilities = _grade_probabilities(grades)
     generator = check_random_state(random_state)
     group = _list_lengths(list_length, n_queries, generator)
@@ -266,7 +215,15 @@ def make_ranking(
     thresholds = latent_spread * ndtri(np.minimum(np.cumsum(probabilities)[:-1], 1.0))
     latent = utility + label_noise * generator.standard_normal(len(qid))
     y = np.searchsorted(thresholds, latent, side="right").astype(np.int64)
-    return RankingData(X, y, qid, group, utility, thresholds, float(label_noise), tuple(names))
+    return SyntheticData(
+        X,
+        y,
+        qid,
+        utility=utility,
+        thresholds=thresholds,
+        label_noise=float(label_noise),
+        feature_names=tuple(names),
+    )
 
 
 def _informative_column(
@@ -293,7 +250,7 @@ def _uninformative_column(kind: str, trait: FloatArray, shift: FloatArray) -> Fl
 
 def _grade_probabilities(grades: int | Sequence[float]) -> FloatArray:
     if isinstance(grades, int | np.integer):
-        _check_count("grades", grades, 2)
+        check_integer("grades", grades, low=2)
         falling = np.arange(int(grades), 0, -1) / (grades * (grades - 1.0))
         falling[0] = 0.5
         return falling
@@ -307,7 +264,7 @@ def _list_lengths(
         lengths = np.asarray(list_length(generator, n_queries))
         if lengths.shape != (n_queries,) or lengths.dtype.kind not in "iu":
             raise ValueError(
-                f"list_length must return {n_queries} whole numbers, got an array of shape "
+                f"list_length must return {n_queries} integers, got an array of shape "
                 f"{lengths.shape} and dtype {lengths.dtype}"
             )
         if (lengths < 1).any():
@@ -325,25 +282,14 @@ def _list_lengths(
         spread = np.exp(0.6 * generator.standard_normal(n_queries))
         return np.clip(np.rint(80.0 * spread), 1, 1000).astype(np.int64)
     if isinstance(list_length, int | np.integer):
-        _check_count("list_length", list_length, 1)
+        check_integer("list_length", list_length, low=1)
         return np.full(n_queries, list_length, dtype=np.int64)
     if not isinstance(list_length, tuple | list) or len(list_length) != 2:
         raise TypeError(
             f'list_length must be a number, a range, a function or "lognormal", got {list_length!r}'
         )
     low, high = list_length
-    _check_count("list_length[0]", low, 1)
-    _check_count("list_length[1]", high, int(low))
+    check_integer("list_length[0]", low, low=1)
+    check_integer("list_length[1]", high, low=int(low))
     drawn: IntArray = generator.integers(low, high, n_queries, endpoint=True, dtype=np.int64)
     return drawn
-
-
-def _check_count(name: str, value: Any, least: int) -> None:
-    is_number = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_number or value < least:
-        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
-
-
-def _check_spread(name: str, value: Any) -> None:
-    if not isinstance(value, int | float | np.integer | np.floating) or not 0 <= value < np.inf:
-        raise ValueError(f"{name} must be a finite number >= 0, got {value!r}")

@@ -6,9 +6,7 @@ stretches of its rows as they are.
 
 import numpy as np
 
-from gbrank._compile import EXACT_MATH, kernel
-from gbrank._within_query import ranks, z_scores
-from gbrank.layout import FloatArray, IntArray
+from gbrank.core import EXACT_MATH, FloatArray, IntArray, kernel, ranks, z_scores
 from gbrank.linear.steps import FeatureSteps
 
 #: What a feature may count as; the columns of ``LinearRanker.coef_``.

@@ -8,19 +8,25 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gbrank.gains import compute_gains
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_weights
-from gbrank.linear.columns import (
-    KINDS,
-    RELATIVE,
-    centre_columns,
-    relative_columns,
-    write_columns,
+from gbrank.core import (
+    FloatArray,
+    IntArray,
+    QueryLayout,
+    RankingData,
+    check_integer,
+    check_seed,
+    compute_gains,
+    is_table,
+    numeric_matrix,
+    take_rows,
 )
+from gbrank.linear.columns import KINDS, RELATIVE, centre_columns, relative_columns, write_columns
 from gbrank.linear.ridge import fit_ridge, tamed_gains
 from gbrank.linear.steps import FeatureSteps, fit_steps
 from gbrank.metrics import ndcg_score
-from gbrank.objectives.params import check_seed, check_whole
+
+#: Rows of a table that are made numbers at a time.
+_CHUNK = 100_000
 
 
 class LinearRanker(BaseEstimator):
@@ -102,28 +108,83 @@ class LinearRanker(BaseEstimator):
         qid, group : the queries, as in :meth:`gbrank.Ranker.fit`.
         sample_weight : weight of each row.
         """
-        check_whole("max_rows", self.max_rows, low=1)
+        check_integer("max_rows", self.max_rows, low=1)
         check_seed(self.random_state)
         X = self._validate(X, reset=True)
-        layout = QueryLayout.from_either(qid, group, X.shape[0])
-        labels = check_labels(y, layout)
-        weight = None if sample_weight is None else check_weights(sample_weight, layout)
-        self._fit_queries(X, labels, layout, weight)
+        if y is None:
+            raise ValueError("LinearRanker.fit requires y to be passed, but the target y is None")
+        self.fit_data(RankingData.checked(X, y, qid, group, sample_weight))
         return self
+
+    def fit_data(self, data: RankingData) -> tuple[IntArray, FloatArray]:
+        """Fit to rows that are checked, whatever the kind of their features.
+
+        Parameters
+        ----------
+        data : the rows; columns of a table that are not numbers count as 0.
+
+        Returns
+        -------
+        rows : the numbers of the rows that were drawn to fit on.
+        held_out : their scores by fits without them.
+        """
+        gains = compute_gains(data.y, self.gain, data.layout)
+        rows, sizes = self._draw_rows(gains, data)
+        bounds = np.concatenate(([0], np.cumsum(sizes)))
+        values, gains = _dense(numeric_matrix(take_rows(data.X, rows))), gains[rows]
+        self.steps_: list[FeatureSteps | None] = []
+        if not self.relative:
+            self.steps_ = [fit_steps(column) for column in values.T]
+        self.coef_ = np.zeros((values.shape[1], len(KINDS)))
+        self.penalty_, self.held_out_score_ = np.inf, np.nan
+        if len(sizes) == 0:
+            return rows, np.zeros(0)
+        columns, places = write_columns(values, bounds, None if self.relative else self.steps_)
+        del values
+        if len(places) == 0:
+            return rows, np.zeros(len(rows))
+        target = tamed_gains(gains, bounds)[None, :]
+        centre_columns(target, bounds)
+        row_weight = None if data.sample_weight is None else data.sample_weight[rows]
+        ridge = fit_ridge(columns, target[0], sizes, row_weight)
+        self.coef_[places[:, 0], places[:, 1]] = ridge.coefficients
+        self.penalty_ = ridge.penalty
+        if len(sizes) > 1:
+            self.held_out_score_ = float(
+                ndcg_score(gains, ridge.held_out, group=sizes, gain="linear", k=10, n_jobs=1)
+            )
+        return rows, ridge.held_out
 
     def predict(self, X: Any, *, qid: Any = None, group: ArrayLike | None = None) -> FloatArray:
         """Return a score for each row; ``qid`` or ``group`` is needed if ``relative``."""
         check_is_fitted(self)
         X = self._validate(X, reset=False)
-        if not self.relative:
-            return self._pointwise_scores(X)
+        if not self.relative:  # any queries do
+            return self.scores(X, QueryLayout.from_group([X.shape[0]]))
         if qid is None and group is None:
             raise ValueError(
                 "this model compares documents with those of the same query: predict needs qid= "
                 "(the query id of each row) or group= (the number of rows of each query)"
             )
-        layout = QueryLayout.from_either(qid, group, X.shape[0])
-        return relative_scores(self.coef_[:, RELATIVE:], X, layout)
+        return self.scores(X, QueryLayout.from_either(qid, group, X.shape[0]))
+
+    def scores(self, X: Any, layout: QueryLayout) -> FloatArray:
+        """Return a score for each row of features of any kind.
+
+        Parameters
+        ----------
+        X : checked features; columns of a table that are not numbers count as 0.
+        layout : the queries.
+        """
+        if self.relative:
+            return relative_scores(self.coef_[:, RELATIVE:], numeric_matrix(X), layout)
+        if not is_table(X):
+            return self._pointwise_scores(numeric_matrix(X))
+        starts = range(0, max(layout.n_rows, 1), _CHUNK)  # there is no whole copy of a table
+        chunks = [np.arange(at, min(at + _CHUNK, layout.n_rows)) for at in starts]
+        return np.concatenate(
+            [self._pointwise_scores(numeric_matrix(take_rows(X, rows))) for rows in chunks]
+        )
 
     def score(
         self, X: Any, y: ArrayLike, *, qid: Any = None, group: ArrayLike | None = None
@@ -152,44 +213,12 @@ class LinearRanker(BaseEstimator):
             ensure_all_finite=False,
         )
 
-    def _fit_queries(
-        self, X: Any, labels: FloatArray, layout: QueryLayout, weight: FloatArray | None
-    ) -> tuple[IntArray, FloatArray]:
-        """Fit to checked input; return the rows drawn, and their scores by fits without them."""
-        gains = compute_gains(labels, self.gain, layout)
-        rows, sizes = self._draw_rows(gains, layout, weight)
-        bounds = np.concatenate(([0], np.cumsum(sizes)))
-        values, gains = _dense(X[rows]), gains[rows]
-        self.steps_: list[FeatureSteps | None] = []
-        if not self.relative:
-            self.steps_ = [fit_steps(column) for column in values.T]
-        self.coef_ = np.zeros((values.shape[1], len(KINDS)))
-        self.penalty_, self.held_out_score_ = np.inf, np.nan
-        if len(sizes) == 0:
-            return rows, np.zeros(0)
-        columns, places = write_columns(values, bounds, None if self.relative else self.steps_)
-        del values
-        if len(places) == 0:
-            return rows, np.zeros(len(rows))
-        target = tamed_gains(gains, bounds)[None, :]
-        centre_columns(target, bounds)
-        row_weight = None if weight is None else weight[rows]
-        ridge = fit_ridge(columns, target[0], sizes, row_weight)
-        self.coef_[places[:, 0], places[:, 1]] = ridge.coefficients
-        self.penalty_ = ridge.penalty
-        if len(sizes) > 1:
-            self.held_out_score_ = float(
-                ndcg_score(gains, ridge.held_out, group=sizes, gain="linear", k=10, n_jobs=1)
-            )
-        return rows, ridge.held_out
-
-    def _draw_rows(
-        self, gains: FloatArray, layout: QueryLayout, weight: FloatArray | None
-    ) -> tuple[IntArray, IntArray]:
-        """Return rows, query by query, of queries that tell something; and the query sizes.
+    def _draw_rows(self, gains: FloatArray, data: RankingData) -> tuple[IntArray, IntArray]:
+        """Return rows, query by query, of queries to learn from; and the query sizes.
 
         Those are queries in which gains differ and whose weights are not all 0.
         """
+        layout, weight = data.layout, data.sample_weight
         ordered, bounds = layout.sort(gains), layout.bounds
         filled = np.flatnonzero(layout.sizes > 1)
         ranges = list(zip(bounds[filled].tolist(), bounds[filled + 1].tolist(), strict=True))
@@ -224,6 +253,15 @@ def relative_scores(coefficients: FloatArray, X: Any, layout: QueryLayout) -> Fl
     coefficients : (n_features, 2), of z-scores and of ranks within the query.
     X : checked features, dense or sparse.
     layout : the queries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbrank.core import QueryLayout
+    >>> from gbrank.linear import relative_scores
+    >>> X = np.array([[1.0], [3.0], [50.0], [70.0]])
+    >>> relative_scores(np.array([[2.0, 0.0]]), X, QueryLayout.from_group([2, 2]))  # z-scores
+    array([-2.,  2., -2.,  2.])
     """
     used = np.flatnonzero(coefficients.any(axis=1))
     ordered = layout.sort(_dense(X[:, used]))

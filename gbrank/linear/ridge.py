@@ -8,7 +8,7 @@ their query (a constant per query does not rank), the coefficients minimise
 columns being scaled to standard deviation 1 and weights to mean 1. Queries are cut into folds;
 :math:`\lambda` is the one whose fits to the other folds have the least squared error.
 
-A penalty chosen by NDCG of the held-out queries, which seems to suit better, follows the luck of
+A penalty chosen by NDCG of the held-out queries, which seems to suit better, follows chance in
 their first places: on validation queries of four data sets it ranks worse, above all when labels
 are noisy.
 """
@@ -21,8 +21,7 @@ from itertools import pairwise
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from gbrank.gains import compute_discounts, ideal_dcg
-from gbrank.layout import FloatArray, IntArray
+from gbrank.core import FloatArray, IntArray, compute_discounts, ideal_dcg
 
 N_FOLDS = 5
 #: The number of threads of BLAS is one for the whole process: two fits at a time would each set it
@@ -68,7 +67,7 @@ def tamed_gains(gains: FloatArray, bounds: IntArray) -> FloatArray:
 
     Z being the best DCG of a query. Gains over the best DCG in all queries, whose expectation is
     the best order for NDCG (Ravikumar, Tewari and Yang 2011, lemma 4), would be large where a query
-    has few relevant documents, which is where they tell least: they rank worse on validation
+    has few relevant documents, which is where they say least: they rank worse on validation
     queries of four data sets. Gains as they are would let one label of 15 among labels of up to 4
     outweigh all others.
 
@@ -128,7 +127,7 @@ def _fit(
         if weight is not None:
             missed *= weight[rows, None]
         errors += np.einsum("ij,ij->j", missed, missed)
-    # the strongest of those that are alike: where other folds tell nothing of this one, all are
+    # the strongest of those that are alike: where other folds say nothing of this one, all are
     best = int(np.flatnonzero(errors <= errors.min() * (1.0 + 1e-9))[-1])
     fitted = _solve(gram, moment, PENALTIES[best : best + 1])[:, 0] / scale
     return Ridge(fitted, float(PENALTIES[best]), errors, held_out[:, best].copy())

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gbrank._compile import EXACT_MATH, kernel
-from gbrank.layout import FloatArray, IntArray
+from gbrank.core import EXACT_MATH, FloatArray, IntArray, kernel
 
 MAX_EDGES = 63
 #: The greatest float32. What is above it, infinity above all, counts as missing; what is below its

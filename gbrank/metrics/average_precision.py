@@ -8,31 +8,15 @@ and M. Najork, "Computing information retrieval performance measures efficiently
 tied scores", 2008.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, IntArray
-from gbrank.metrics.base import (
-    AVERAGE,
-    SKIP,
-    ZERO,
-    BoolArray,
-    EmptySpec,
-    Metric,
-    Score,
-    check_threshold,
-    documented,
-    tabulate_relevance,
-)
-from gbrank.metrics.conventions import Default
-from gbrank.metrics.judgments import Judgments
-from gbrank.metrics.ranks import Ranking
-
-RELEVANT = Default("relevant")
-_DIVIDE_BY = ("relevant", "reachable")
+from gbrank.core import BoolArray, IntArray, check_choice, kernel
+from gbrank.metrics._function import metric_function
+from gbrank.metrics._judgments import Judgments
+from gbrank.metrics._relevance import RelevanceMetric
+from gbrank.metrics.conventions import RELEVANT, as_plain
 
 
 @kernel()
@@ -72,64 +56,8 @@ def _average_precision_block(
         values[q] = total / divisors[q] if divisors[q] > 0.0 else 0.0
 
 
-class AveragePrecision(Metric):
-    """Average precision: see :func:`average_precision_score`."""
-
-    name = "map"
-
-    def __init__(
-        self,
-        k: int | float | None = None,
-        *,
-        threshold: float = ZERO,
-        divide_by: str = RELEVANT,
-        **common: Any,
-    ) -> None:
-        super().__init__(k, own={"threshold": threshold, "divide_by": divide_by}, **common)
-        check_threshold(self.options["threshold"])
-        if self.options["divide_by"] not in _DIVIDE_BY:
-            raise ValueError(f"divide_by must be one of {_DIVIDE_BY}, got {divide_by!r}")
-
-    def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
-        relevant = tabulate_relevance(judgments, self.options["threshold"])
-        divisors = judgments.sum_in_query(relevant)
-        blank = divisors == 0.0
-        if self.options["divide_by"] == "reachable":
-            divisors = np.minimum(divisors, ranks)
-        return (relevant, divisors), blank
-
-    @staticmethod
-    def _measure(
-        data: tuple[Any, ...],
-        ranks: IntArray,
-        bounds: IntArray,
-        ranking: Ranking,
-        first: int,
-        last: int,
-        values: FloatArray,
-    ) -> None:
-        relevant, divisors = data
-        _average_precision_block(relevant, divisors, ranks, bounds, *ranking, first, last, values)
-
-
-@documented
-def average_precision_score(
-    labels: ArrayLike,
-    scores: ArrayLike,
-    *,
-    qid: Any = None,
-    group: Any = None,
-    k: int | float | None = None,
-    threshold: float = ZERO,
-    divide_by: str = RELEVANT,
-    sample_weight: ArrayLike | None = None,
-    empty: EmptySpec = SKIP,
-    ties: str = AVERAGE,
-    per_query: bool = False,
-    convention: str | None = None,
-    n_jobs: int | None = None,
-) -> Score:
-    """Return the mean average precision (MAP).
+class AveragePrecision(RelevanceMetric):
+    """Mean average precision (MAP).
 
     The average precision of a query is the sum of the precision at the rank of every relevant
     document among the first ``k``, divided by the number of all its relevant documents. A query is
@@ -137,10 +65,11 @@ def average_precision_score(
 
     Parameters
     ----------
-    {common}
-    threshold : documents whose label is greater are relevant.
-    divide_by : "relevant" for the number of relevant documents; "reachable" for as many of them as
-        fit into the first ``k``, as LightGBM does.
+    threshold : float, default=0.0
+        Documents whose label is greater are relevant.
+    divide_by : {"relevant", "reachable"}, default="relevant"
+        "relevant" for the number of relevant documents; "reachable" for as many of them as fit into
+        the first ``k``, as LightGBM does.
 
     Examples
     --------
@@ -148,15 +77,22 @@ def average_precision_score(
     >>> average_precision_score([1, 0, 2, 0], [0.4, 0.3, 0.2, 0.1], group=[4])  # (1/1 + 2/3) / 2
     0.8333333333333333
     """
-    metric = AveragePrecision(
-        k,
-        threshold=threshold,
-        divide_by=divide_by,
-        empty=empty,
-        ties=ties,
-        convention=convention,
-        n_jobs=n_jobs,
-    )
-    return metric(
-        labels, scores, qid=qid, group=group, sample_weight=sample_weight, per_query=per_query
-    )
+
+    name = "map"
+    own_options: ClassVar = {**RelevanceMetric.own_options, "divide_by": RELEVANT}
+    kernel = staticmethod(_average_precision_block)
+
+    def check_options(self) -> None:
+        super().check_options()
+        check_choice("divide_by", as_plain(self.options["divide_by"]), ("relevant", "reachable"))
+
+    def prepare(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+        relevant = self.relevance(judgments)
+        divisors = judgments.sum_in_query(relevant)
+        blank = divisors == 0.0
+        if self.options["divide_by"] == "reachable":
+            divisors = np.minimum(divisors, ranks)
+        return (relevant, divisors), blank
+
+
+average_precision_score = metric_function("average_precision_score", AveragePrecision)

@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from gbrank.layout import FloatArray
+from gbrank.core import FloatArray
 
 
 class Default(str):
@@ -48,6 +48,26 @@ class DefaultNumber(float):
     """The same for a number."""
 
     __slots__ = ()
+
+
+SKIP = Default("skip")
+AVERAGE = Default("average")
+EXP = Default("exp")
+LOG = Default("log")
+RELEVANT = Default("relevant")
+ZERO = DefaultNumber(0.0)
+
+
+def as_plain(default: Any) -> Any:
+    """Return a default as the text or number that a user would give.
+
+    >>> from gbrank.metrics.conventions import SKIP, as_plain
+    >>> type(as_plain(SKIP)).__name__, as_plain(None)
+    ('str', None)
+    """
+    if isinstance(default, Default):
+        return str(default)
+    return float(default) if isinstance(default, DefaultNumber) else default
 
 
 def letor_discount(ranks: FloatArray) -> FloatArray:

@@ -15,26 +15,20 @@ ranking algorithms", 2013, equation 16.
 """
 
 import math
-import numbers
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from gbrank._compile import kernel
-from gbrank.gains import DiscountSpec, GainSpec, compute_discounts, compute_gains
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.metrics.base import (
-    AVERAGE,
-    SKIP,
-    BoolArray,
-    EmptySpec,
-    Metric,
-    Score,
-    documented,
+from gbrank.core import (
+    FloatArray,
+    QueryLayout,
+    check_number,
+    compute_gains,
+    kernel,
 )
-from gbrank.metrics.judgments import Judgments
-from gbrank.metrics.ranks import Ranking
+from gbrank.metrics._function import metric_function
+from gbrank.metrics._judgments import Judgments
+from gbrank.metrics.dcg import DCG
 
 _NOBODY = 1e-18  # the share of users below which the rest of a tied group is left out
 
@@ -120,97 +114,8 @@ def _err_block(stops, discounts, cutoffs, bounds, ranked, tied, counts, first, l
         values[q] = _err_of_query(stops, ranked, tied, bounds[q], counts[q], cutoffs[q], discounts)
 
 
-class ERR(Metric):
-    """Expected reciprocal rank: see :func:`err_score`."""
-
-    name = "err"
-
-    def __init__(
-        self,
-        k: int | float | None = None,
-        *,
-        max_grade: float | None = None,
-        gain: GainSpec = "exp",
-        discount: DiscountSpec = "zipf",
-        **common: Any,
-    ) -> None:
-        own = {"max_grade": max_grade, "gain": gain, "discount": discount}
-        super().__init__(k, own=own, **common)
-        if max_grade is not None and not (
-            isinstance(max_grade, numbers.Real) and 0 < max_grade < math.inf
-        ):
-            raise ValueError(f"max_grade must be None or a number > 0, got {max_grade!r}")
-        if isinstance(gain, str) and gain != "exp":
-            raise ValueError(
-                f'gain must be "exp", or a table or function that gives probabilities, got {gain!r}'
-            )
-
-    def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
-        max_grade = self.options["max_grade"]
-        if max_grade is None:
-            max_grade = float(judgments.rows.max())
-        stops = judgments.tabulate(
-            lambda labels, layout: self._probabilities(labels, layout, max_grade)
-        )
-        deepest = int(np.minimum(ranks, judgments.layout.sizes).max())
-        discounts = compute_discounts(deepest, self.options["discount"])
-        return (stops, discounts), judgments.sum_in_query(stops) == 0.0
-
-    def worst_by(self, judgments: Judgments, data: tuple[Any, ...]) -> FloatArray:
-        stops: FloatArray = data[0]
-        return judgments.labels_of_codes if isinstance(self.options["gain"], str) else stops
-
-    def _probabilities(
-        self, labels: FloatArray, layout: QueryLayout | None, max_grade: float
-    ) -> FloatArray:
-        """Return the chance that a document of each label satisfies."""
-        gain = self.options["gain"]
-        if isinstance(gain, str):
-            wrong = labels > max_grade
-            stops = np.exp2(np.minimum(labels, max_grade) - max_grade) - np.exp2(-max_grade)
-            expected = f"labels must be at most max_grade = {max_grade:g}"
-        else:
-            stops = compute_gains(labels, gain, layout)
-            wrong = stops > 1.0
-            expected = "gain must give probabilities, at most 1"
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            where = f"row {row}" if layout is None else layout.describe_row(row)
-            raise ValueError(f"{expected}, but {where} has label {labels[row]:g}")
-        return np.asarray(stops)
-
-    @staticmethod
-    def _measure(
-        data: tuple[Any, ...],
-        ranks: IntArray,
-        bounds: IntArray,
-        ranking: Ranking,
-        first: int,
-        last: int,
-        values: FloatArray,
-    ) -> None:
-        _err_block(*data, ranks, bounds, *ranking, first, last, values)
-
-
-@documented
-def err_score(
-    labels: ArrayLike,
-    scores: ArrayLike,
-    *,
-    qid: Any = None,
-    group: Any = None,
-    k: int | float | None = None,
-    max_grade: float | None = None,
-    gain: GainSpec = "exp",
-    discount: DiscountSpec = "zipf",
-    sample_weight: ArrayLike | None = None,
-    empty: EmptySpec = SKIP,
-    ties: str = AVERAGE,
-    per_query: bool = False,
-    convention: str | None = None,
-    n_jobs: int | None = None,
-) -> Score:
-    """Return the mean expected reciprocal rank.
+class ERR(DCG):
+    """Expected reciprocal rank (ERR), mean over queries.
 
     ``ERR@k = sum_{i <= k} 1/i R_i prod_{j < i} (1 - R_j)``, where ``R = (2^label - 1) /
     2^max_grade`` is the chance that a document satisfies the user, who reads downwards and stops
@@ -218,12 +123,14 @@ def err_score(
 
     Parameters
     ----------
-    {common}
-    max_grade : the largest label that can be given. None takes the largest label of the whole call,
-        so give it explicitly where results on several sets are compared.
-    gain : "exp" for the probabilities above, or a table indexed by label or a function of the
-        labels that gives probabilities itself.
-    discount : what satisfaction at a rank is worth, as in :func:`ndcg_score`; "zipf" is ``1/rank``.
+    max_grade : float, default=None
+        The largest label that can be given. None takes the largest label of the whole call, so give
+        it explicitly where results on several sets are compared.
+    gain : "exp", array-like or callable, default="exp"
+        "exp" for the probabilities above, or a table indexed by label or a function of the labels
+        that gives probabilities itself.
+    discount : str or callable, default="zipf"
+        What satisfaction at a rank is worth, as in :func:`ndcg_score`; "zipf" is ``1/rank``.
 
     References
     ----------
@@ -236,16 +143,42 @@ def err_score(
     >>> err_score([0, 1, 2], [0.1, 0.2, 0.3], group=[3])  # 3/4 + 1/4 * 1/4 / 2
     0.78125
     """
-    metric = ERR(
-        k,
-        max_grade=max_grade,
-        gain=gain,
-        discount=discount,
-        empty=empty,
-        ties=ties,
-        convention=convention,
-        n_jobs=n_jobs,
-    )
-    return metric(
-        labels, scores, qid=qid, group=group, sample_weight=sample_weight, per_query=per_query
-    )
+
+    name = "err"
+    own_options: ClassVar = {"max_grade": None, "gain": "exp", "discount": "zipf"}
+    kernel = staticmethod(_err_block)
+
+    def check_options(self) -> None:
+        max_grade, gain = self.options["max_grade"], self.options["gain"]
+        if max_grade is not None:
+            check_number("max_grade", max_grade, low=0.0, low_open=True, also="None")
+        if isinstance(gain, str) and gain != "exp":
+            raise ValueError(
+                f'gain must be "exp", or a table or function that gives probabilities, got {gain!r}'
+            )
+
+    def gain_table(self, judgments: Judgments) -> FloatArray:
+        """Return the chance that a document of each code satisfies."""
+        gain, max_grade = self.options["gain"], self.options["max_grade"]
+        if max_grade is None:
+            max_grade = float(judgments.rows.max())
+
+        def probabilities(labels: FloatArray, layout: QueryLayout | None) -> FloatArray:
+            if isinstance(gain, str):
+                wrong = labels > max_grade
+                stops = np.exp2(np.minimum(labels, max_grade) - max_grade) - np.exp2(-max_grade)
+                expected = f"labels must be at most max_grade = {max_grade:g}"
+            else:
+                stops = compute_gains(labels, gain, layout)
+                wrong = stops > 1.0
+                expected = "gain must give probabilities, at most 1"
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                where = f"row {row}" if layout is None else layout.describe_row(row)
+                raise ValueError(f"{expected}, but {where} has label {labels[row]:g}")
+            return np.asarray(stops)
+
+        return judgments.tabulate(probabilities)
+
+
+err_score = metric_function("err_score", ERR)

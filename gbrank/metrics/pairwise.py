@@ -11,21 +11,11 @@ Fenwick tree O(m log m).
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, IntArray
-from gbrank.metrics.base import (
-    AVERAGE,
-    SKIP,
-    BoolArray,
-    EmptySpec,
-    Metric,
-    Score,
-    documented,
-)
-from gbrank.metrics.judgments import Judgments
-from gbrank.metrics.ranks import Ranking
+from gbrank.core import BoolArray, IntArray, kernel
+from gbrank.metrics._base import Metric
+from gbrank.metrics._function import metric_function
+from gbrank.metrics._judgments import Judgments
 
 # Up to this many levels, and documents, are counted in the fields of one 64-bit number.
 _FEW_LEVELS = 5
@@ -119,7 +109,7 @@ def _wrong_of_many_levels(levels, place, ranked, tied, start, size, n_levels, se
 
 @kernel()
 def _disagreement_block(
-    levels, places, n_levels, n_pairs, bounds, ranked, tied, counts, first, last, values
+    levels, places, n_levels, n_pairs, cutoffs, bounds, ranked, tied, counts, first, last, values
 ):
     most = _FEW_LEVELS
     for q in range(first, last):
@@ -137,57 +127,10 @@ def _disagreement_block(
 
 
 class PairwiseDisagreement(Metric):
-    """Pairwise disagreement: see :func:`pairwise_disagreement`."""
-
-    name = "pairwise_disagreement"
-    greater_is_better = False
-    signed_labels = True
-    no_cutoff = "it counts pairs of the whole list"
-
-    def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
-        layout = judgments.layout
-        levels, places = judgments.by_query_and_code(np.int32)
-        n_levels = np.empty(layout.n_queries, dtype=np.int64)
-        n_pairs = np.empty(layout.n_queries, dtype=np.int64)
-        _levels_block(layout.bounds, *judgments.by_label, places, levels, n_levels, n_pairs)
-        return (levels, places, n_levels, n_pairs), n_pairs == 0
-
-    @staticmethod
-    def _measure(
-        data: tuple[Any, ...],
-        ranks: IntArray,
-        bounds: IntArray,
-        ranking: Ranking,
-        first: int,
-        last: int,
-        values: FloatArray,
-    ) -> None:
-        _disagreement_block(*data, bounds, *ranking, first, last, values)
-
-
-@documented
-def pairwise_disagreement(
-    labels: ArrayLike,
-    scores: ArrayLike,
-    *,
-    qid: Any = None,
-    group: Any = None,
-    k: int | float | None = None,
-    sample_weight: ArrayLike | None = None,
-    empty: EmptySpec = SKIP,
-    ties: str = AVERAGE,
-    per_query: bool = False,
-    convention: str | None = None,
-    n_jobs: int | None = None,
-) -> Score:
-    """Return the mean share of pairs of unequal labels in the wrong order; smaller is better.
+    """Share of pairs of unequal labels in the wrong order, mean over queries; smaller is better.
 
     Tied pairs count 1/2 (with ``ties="worst"`` 1). A query is blank when all its labels are equal.
     Labels may be negative; there is no cut-off, so ``k`` must be None.
-
-    Parameters
-    ----------
-    {common}
 
     References
     ----------
@@ -199,7 +142,20 @@ def pairwise_disagreement(
     >>> pairwise_disagreement([0, 1, 2], [0.3, 0.1, 0.5], group=[3])  # one pair of three
     0.3333333333333333
     """
-    metric = PairwiseDisagreement(k, empty=empty, ties=ties, convention=convention, n_jobs=n_jobs)
-    return metric(
-        labels, scores, qid=qid, group=group, sample_weight=sample_weight, per_query=per_query
-    )
+
+    name = "pairwise_disagreement"
+    greater_is_better = False
+    signed_labels = True
+    no_cutoff = "it counts pairs of the whole list"
+    kernel = staticmethod(_disagreement_block)
+
+    def prepare(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+        layout = judgments.layout
+        levels, places = judgments.by_query_and_code(np.int32)
+        n_levels = np.empty(layout.n_queries, dtype=np.int64)
+        n_pairs = np.empty(layout.n_queries, dtype=np.int64)
+        _levels_block(layout.bounds, *judgments.by_label, places, levels, n_levels, n_pairs)
+        return (levels, places, n_levels, n_pairs), n_pairs == 0
+
+
+pairwise_disagreement = metric_function("pairwise_disagreement", PairwiseDisagreement)

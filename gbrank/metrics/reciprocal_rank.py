@@ -10,24 +10,10 @@ Reference: E. Voorhees, "The TREC-8 question answering track report", 1999.
 
 from typing import Any
 
-from numpy.typing import ArrayLike
-
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, IntArray
-from gbrank.metrics.base import (
-    AVERAGE,
-    SKIP,
-    ZERO,
-    BoolArray,
-    EmptySpec,
-    Metric,
-    Score,
-    check_threshold,
-    documented,
-    tabulate_relevance,
-)
-from gbrank.metrics.judgments import Judgments
-from gbrank.metrics.ranks import Ranking
+from gbrank.core import BoolArray, IntArray, kernel
+from gbrank.metrics._function import metric_function
+from gbrank.metrics._judgments import Judgments
+from gbrank.metrics._relevance import RelevanceMetric
 
 
 @kernel()
@@ -59,59 +45,16 @@ def _reciprocal_rank_block(relevant, cutoffs, bounds, ranked, tied, counts, firs
         )
 
 
-class ReciprocalRank(Metric):
-    """Reciprocal rank: see :func:`reciprocal_rank_score`."""
-
-    name = "mrr"
-
-    def __init__(
-        self, k: int | float | None = None, *, threshold: float = ZERO, **common: Any
-    ) -> None:
-        super().__init__(k, own={"threshold": threshold}, **common)
-        check_threshold(self.options["threshold"])
-
-    def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
-        relevant = tabulate_relevance(judgments, self.options["threshold"])
-        return (relevant,), judgments.sum_in_query(relevant) == 0.0
-
-    @staticmethod
-    def _measure(
-        data: tuple[Any, ...],
-        ranks: IntArray,
-        bounds: IntArray,
-        ranking: Ranking,
-        first: int,
-        last: int,
-        values: FloatArray,
-    ) -> None:
-        _reciprocal_rank_block(*data, ranks, bounds, *ranking, first, last, values)
-
-
-@documented
-def reciprocal_rank_score(
-    labels: ArrayLike,
-    scores: ArrayLike,
-    *,
-    qid: Any = None,
-    group: Any = None,
-    k: int | float | None = None,
-    threshold: float = ZERO,
-    sample_weight: ArrayLike | None = None,
-    empty: EmptySpec = SKIP,
-    ties: str = AVERAGE,
-    per_query: bool = False,
-    convention: str | None = None,
-    n_jobs: int | None = None,
-) -> Score:
-    """Return the mean reciprocal rank (MRR) of the first relevant document.
+class ReciprocalRank(RelevanceMetric):
+    """Mean reciprocal rank (MRR) of the first relevant document.
 
     It is 0 where the first ``k`` documents hold no relevant one; a query is blank when it has none
     at all.
 
     Parameters
     ----------
-    {common}
-    threshold : documents whose label is greater are relevant.
+    threshold : float, default=0.0
+        Documents whose label is greater are relevant.
 
     Examples
     --------
@@ -119,9 +62,13 @@ def reciprocal_rank_score(
     >>> reciprocal_rank_score([0, 1, 0, 1], [0.3, 0.2, 0.9, 0.4], qid=[1, 1, 2, 2])
     0.5
     """
-    metric = ReciprocalRank(
-        k, threshold=threshold, empty=empty, ties=ties, convention=convention, n_jobs=n_jobs
-    )
-    return metric(
-        labels, scores, qid=qid, group=group, sample_weight=sample_weight, per_query=per_query
-    )
+
+    name = "mrr"
+    kernel = staticmethod(_reciprocal_rank_block)
+
+    def prepare(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+        relevant = self.relevance(judgments)
+        return (relevant,), judgments.sum_in_query(relevant) == 0.0
+
+
+reciprocal_rank_score = metric_function("reciprocal_rank_score", ReciprocalRank)

@@ -11,21 +11,11 @@ Reference: C. Spearman, "The proof and measurement of association between two th
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, IntArray
-from gbrank.metrics.base import (
-    AVERAGE,
-    SKIP,
-    BoolArray,
-    EmptySpec,
-    Metric,
-    Score,
-    documented,
-)
-from gbrank.metrics.judgments import Judgments
-from gbrank.metrics.ranks import Ranking
+from gbrank.core import BoolArray, IntArray, kernel
+from gbrank.metrics._base import Metric
+from gbrank.metrics._function import metric_function
+from gbrank.metrics._judgments import Judgments
 
 
 @kernel()
@@ -63,7 +53,9 @@ def _spearman_of_query(centred, place, ranked, tied, start, size):
 
 
 @kernel()
-def _spearman_block(centred, places, deviations, bounds, ranked, tied, counts, first, last, values):
+def _spearman_block(
+    centred, places, deviations, cutoffs, bounds, ranked, tied, counts, first, last, values
+):
     for q in range(first, last):
         size = np.float64(counts[q])
         total = _spearman_of_query(centred, places[q], ranked, tied, bounds[q], counts[q])
@@ -72,60 +64,11 @@ def _spearman_block(centred, places, deviations, bounds, ranked, tied, counts, f
 
 
 class Spearman(Metric):
-    """Spearman's rank correlation: see :func:`spearman_score`."""
-
-    name = "spearman"
-    signed_labels = True
-    no_cutoff = "it correlates the ranks of the whole list"
-
-    def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
-        layout = judgments.layout
-        centred, places = judgments.by_query_and_code(np.float64)
-        deviations = np.empty(layout.n_queries)
-        _label_ranks_block(layout.bounds, *judgments.by_label, places, centred, deviations)
-        return (centred, places, deviations), deviations == 0.0
-
-    @staticmethod
-    def _measure(
-        data: tuple[Any, ...],
-        ranks: IntArray,
-        bounds: IntArray,
-        ranking: Ranking,
-        first: int,
-        last: int,
-        values: FloatArray,
-    ) -> None:
-        _spearman_block(*data, bounds, *ranking, first, last, values)
-
-
-@documented
-def spearman_score(
-    labels: ArrayLike,
-    scores: ArrayLike,
-    *,
-    qid: Any = None,
-    group: Any = None,
-    k: int | float | None = None,
-    sample_weight: ArrayLike | None = None,
-    empty: EmptySpec = SKIP,
-    ties: str = AVERAGE,
-    per_query: bool = False,
-    convention: str | None = None,
-    n_jobs: int | None = None,
-) -> Score:
-    """Return the mean Spearman rank correlation of scores and labels.
+    """Spearman rank correlation of scores and labels, mean over queries.
 
     Equal labels share their mean rank; equal scores are put into an order as ``ties`` says, so that
     a constant model scores 0 (and not NaN, as in SciPy). A query is blank when all its labels are
     equal. Labels may be negative; there is no cut-off, so ``k`` must be None.
-
-    Parameters
-    ----------
-    {common}
-
-    References
-    ----------
-    C. Spearman, "The proof and measurement of association between two things", 1904.
 
     Examples
     --------
@@ -133,7 +76,18 @@ def spearman_score(
     >>> round(spearman_score([0, 1, 2], [0.3, 0.1, 0.5], group=[3]), 12)  # 1 - 6 * 2 / (3 * 8)
     0.5
     """
-    metric = Spearman(k, empty=empty, ties=ties, convention=convention, n_jobs=n_jobs)
-    return metric(
-        labels, scores, qid=qid, group=group, sample_weight=sample_weight, per_query=per_query
-    )
+
+    name = "spearman"
+    signed_labels = True
+    no_cutoff = "it correlates the ranks of the whole list"
+    kernel = staticmethod(_spearman_block)
+
+    def prepare(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+        layout = judgments.layout
+        centred, places = judgments.by_query_and_code(np.float64)
+        deviations = np.empty(layout.n_queries)
+        _label_ranks_block(layout.bounds, *judgments.by_label, places, centred, deviations)
+        return (centred, places, deviations), deviations == 0.0
+
+
+spearman_score = metric_function("spearman_score", Spearman)

@@ -9,21 +9,11 @@ Reference: F. Xia, T.-Y. Liu and H. Li, "Statistical consistency of top-k rankin
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, IntArray
-from gbrank.metrics.base import (
-    AVERAGE,
-    SKIP,
-    BoolArray,
-    EmptySpec,
-    Metric,
-    Score,
-    documented,
-)
-from gbrank.metrics.judgments import Judgments
-from gbrank.metrics.ranks import Ranking
+from gbrank.core import BoolArray, IntArray, kernel, sort_descending
+from gbrank.metrics._base import Metric
+from gbrank.metrics._function import metric_function
+from gbrank.metrics._judgments import Judgments
 
 
 @kernel()
@@ -39,20 +29,21 @@ def _chance_of_query(labels, best, ranked, tied, start, count, cutoff):
         high = low + 1
         while tied[start + high - 1]:
             high += 1
-        group = np.empty(high - low)
+        group, spare = np.empty(high - low), np.empty(high - low)
+        rows, spare_rows = np.arange(high - low), np.empty(high - low, np.int64)
         for i in range(low, high):
-            group[i - low] = -labels[ranked[start + i]]
-        group.sort()
+            group[i - low] = labels[ranked[start + i]]
+        sort_descending(group, rows, high - low, spare, spare_rows)
         same = 0  # documents of the group with the label at hand that are placed already
         alike = 0  # ... and those that there are
         for place in range(low, min(high, cutoff)):
             label = labels[best[start + place]]
-            if -group[place - low] != label:
+            if group[place - low] != label:
                 return 0.0
             if same == alike:
                 same = 0
                 alike = 1
-                while place - low + alike < high - low and -group[place - low + alike] == label:
+                while place - low + alike < high - low and group[place - low + alike] == label:
                     alike += 1
             chance *= (alike - same) / (high - place)
             same += 1
@@ -69,56 +60,10 @@ def _topk_block(labels, best, cutoffs, bounds, ranked, tied, counts, first, last
 
 
 class TopKZeroOne(Metric):
-    """Top-k 0-1 loss: see :func:`topk_zero_one_loss`."""
-
-    name = "topk_zero_one"
-    greater_is_better = False
-
-    def _bind(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
-        labels = judgments.labels_of_codes
-        blank = judgments.sum_in_query(labels) == 0.0
-        return (labels, judgments.by_label.codes), blank
-
-    @staticmethod
-    def _measure(
-        data: tuple[Any, ...],
-        ranks: IntArray,
-        bounds: IntArray,
-        ranking: Ranking,
-        first: int,
-        last: int,
-        values: FloatArray,
-    ) -> None:
-        _topk_block(*data, ranks, bounds, *ranking, first, last, values)
-
-
-@documented
-def topk_zero_one_loss(
-    labels: ArrayLike,
-    scores: ArrayLike,
-    *,
-    qid: Any = None,
-    group: Any = None,
-    k: int | float | None = None,
-    sample_weight: ArrayLike | None = None,
-    empty: EmptySpec = SKIP,
-    ties: str = AVERAGE,
-    per_query: bool = False,
-    convention: str | None = None,
-    n_jobs: int | None = None,
-) -> Score:
-    """Return the mean top-k 0-1 loss; smaller is better.
+    """Top-k 0-1 loss, mean over queries; smaller is better.
 
     It is 0 where the first k documents have the labels of the list sorted by label, rank by rank,
     else 1; with ``ties="average"`` the chance of a 1. A query is blank when all its labels are 0.
-
-    Parameters
-    ----------
-    {common}
-
-    References
-    ----------
-    F. Xia, T.-Y. Liu and H. Li, "Statistical consistency of top-k ranking", 2009.
 
     Examples
     --------
@@ -129,7 +74,14 @@ def topk_zero_one_loss(
     >>> topk_zero_one_loss(labels, scores, group=[4], k=3)
     1.0
     """
-    metric = TopKZeroOne(k, empty=empty, ties=ties, convention=convention, n_jobs=n_jobs)
-    return metric(
-        labels, scores, qid=qid, group=group, sample_weight=sample_weight, per_query=per_query
-    )
+
+    name = "topk_zero_one"
+    greater_is_better = False
+    kernel = staticmethod(_topk_block)
+
+    def prepare(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+        labels = judgments.labels_of_codes
+        return (labels, judgments.by_label.codes), judgments.sum_in_query(labels) == 0.0
+
+
+topk_zero_one_loss = metric_function("topk_zero_one_loss", TopKZeroOne)

@@ -30,7 +30,7 @@ def _empty(size: int) -> _Array:
 
 
 class ReusedArrays:
-    """Gradient and curvature of a training: the arrays of the step before, or fresh ones."""
+    """Gradient and hessian of a training: the arrays of the step before, or fresh ones."""
 
     __slots__ = ("_kept",)
 

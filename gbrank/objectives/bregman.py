@@ -1,46 +1,23 @@
 """A Bregman divergence of normalised gains, with logistic link.
 
-Any strictly convex psi whose gradient keeps the order of its argument gives the loss
-``D_psi(u, (grad psi)^-1(s))``, convex in s and consistent with NDCG, u = G / Z being the gains
-divided by the best DCG. With ``psi(u) = sum u log u + (1 - u) log(1 - u)``, whose gradient is the
-logit, that loss is, up to what does not depend on s::
+Loss of a query, with u = G / Z the gains divided by the best DCG::
 
     sum_i log(1 + e^(s_i + b)) - (s_i + b) u_i,    b = logit(mean of the list's u)
 
-Boosting starts at s = 0, where b makes the gradients of every list sum to 0: the first trees tell
-documents apart. Without it they would tell every document of a long list that u is small, and a
-leaf that only says so often wins over one that ranks. b is one number a list and changes no order
-of scores. It depends on the labels, and yet takes nothing from the guarantee: the expectation over
-labels is least where ``F(s_i) = E[u_i]`` with ``F(t) = E[1 / (1 + e^-(t + b))]``, an increasing
-function that is the same for all documents of the list; and as the curvature is at most 1/4, scores
-that miss the least expectation by r have ``sum (F(s_i) - E[u_i])^2 <= r / 2``, what the bound of
-theorem 10 is made from. Where all labels that may occur have the same mean u, the least is at
-``s = logit(E[u]) - b``.
+the divergence that ``sum u log u + (1 - u) log(1 - u)`` defines, up to what does not depend on s.
+b is one number a list and changes no order of scores; with it the gradients of every list sum to 0
+at s = 0, where boosting starts, so that the first trees tell documents apart. u must lie in [0, 1],
+so discounts count relative to that of the first rank.
 
-u must lie in [0, 1], so discounts count relative to that of the first rank, which the logarithmic
-one has 1 for anyway.
+With p = 1 / (1 + e^-(s + b)) the gradient is ``p - u`` and the exact hessian ``p (1 - p)``. The
+hessian used is ::
 
-With p = 1 / (1 + e^-(s + b)) the gradient is ``p - u``, in [-1, 1], and the exact curvature
-``p (1 - p)``, which vanishes where p is far from u as well: p = 1 - 1e-9 with u = 0 asks for a step
-of 1e9. The curvature used is ::
+    h_i = (u_i (1 - p_i) + p_i (1 - u_i)) / 2
 
-    h_i = (a_i + b_i) / 2,    a_i = u_i (1 - p_i),    b_i = p_i (1 - u_i)
+It equals the exact one where p = u, and with it the step of every leaf lies in [-2, 2] and, with
+any learning rate up to 1, never raises the loss.
 
-which equals the exact one where p = u, and gives every step of a leaf in [-2, 2], because
-``p - u = b - a``. For one document ``2 (a - b) / (a + b)`` never passes the best step,
-``logit(u) - logit(p) = log(a / b)``, by the inequality between logarithmic and arithmetic mean. For
-a whole leaf, with sums A and B, the step ``v = 2 (A - B) / (A + B)`` never raises the loss. Let
-v > 0 (the other sign is the mirror image), and take ``lambda`` with ::
-
-    (e^v - 1) / (1 + v/2)  <=  lambda  <=  (1 - e^-v) / (1 - v/2)
-
-which exists because ``e^v <= (1 + v/2) / (1 - v/2)`` for 0 <= v < 2. Every document's change of
-loss, ``log(1 + p (e^v - 1)) - u v``, is then at most ``lambda (b - a + (a + b) v/2)``: both are
-linear in u, for u = 0 it reads ``log(1 + p (e^v - 1)) <= lambda p (1 + v/2)``, for u = 1
-``log(1 - (1 - p)(1 - e^-v)) <= -lambda (1 - p)(1 - v/2)``, and both follow from
-``log(1 + x) <= x``. Summed over the leaf the right-hand side is 0. (v = 2 only where B = 0, where
-all u are 1 and every step upwards lowers the loss.) The loss is convex, so with a learning rate
-below 1 it falls.
+The derivation is in the documentation, theory page.
 
 Reference: Ravikumar, Tewari, Yang, On NDCG consistency of listwise ranking methods, AISTATS 2011,
 theorems 8 to 10 (the definition of the divergence there should have the gradient of psi, not its
@@ -51,23 +28,33 @@ from typing import Any
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.fastmath import sigmoid
-from gbrank.gains import DiscountSpec, GainSpec, compute_discounts
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array
-from gbrank.objectives.params import check_choice
-from gbrank.objectives.relevance import RelevanceObjective, mean_of_queries
+from gbrank.core import (
+    DiscountSpec,
+    FloatArray,
+    GainSpec,
+    QueryLayout,
+    check_choice,
+    compute_discounts,
+    kernel,
+    sigmoid,
+)
+from gbrank.objectives._registry import register_objective
+from gbrank.objectives._relevance import RelevanceObjective, mean_of_queries
 
 _NEARLY_0 = 1e-12
 
 
 @kernel()
-def _bregman_rows(scores, target, base, weight, grad, hess):
-    for i in range(len(scores)):
-        p, u = sigmoid(scores[i] + base[i]), target[i]
-        grad[i] = np.float32(weight[i] * (p - u))
-        hess[i] = np.float32(weight[i] * 0.5 * (u * (1.0 - p) + p * (1.0 - u)))
+def _bregman_block(
+    first, last, bounds, scores, target, base, counts, iteration, scratch, grad, hess
+):
+    start, stop = bounds[first], bounds[last]  # documents do not depend on one another
+    s, t, b, c = scores[start:stop], target[start:stop], base[start:stop], counts[start:stop]
+    g, h = grad[start:stop], hess[start:stop]
+    for i in range(len(s)):
+        p, u = sigmoid(s[i] + b[i]), t[i]
+        g[i] = np.float32(c[i] * (p - u))
+        h[i] = np.float32(c[i] * 0.5 * (u * (1.0 - p) + p * (1.0 - u)))
 
 
 def _base(mean: Any) -> Any:
@@ -110,6 +97,13 @@ class Bregman(RelevanceObjective):
     (array([-0.5,  0.5], dtype=float32), array([0.25, 0.25], dtype=float32))
     """
 
+    formula = "`sum log(1 + e^t_i) - t_i u_i`, `t = s + logit(mean u)`"
+    consistent_with = "NDCG"
+    cost = "`m`"
+    when = "a guarantee, with bounded gradients"
+
+    kernel = staticmethod(_bregman_block)
+
     def __init__(
         self,
         link: str = "logistic",
@@ -140,21 +134,6 @@ class Bregman(RelevanceObjective):
         base = _base(mean_of_queries(target, layout))
         return target, np.repeat(base, sizes), np.repeat(counts.astype(np.float64), sizes)
 
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        rows = slice(bounds[first], bounds[last])  # documents do not depend on one another
-        _bregman_rows(scores[rows], *(values[rows] for values in prepared), grad[rows], hess[rows])
-
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
     ) -> float:
@@ -164,3 +143,6 @@ class Bregman(RelevanceObjective):
         target = self._in_unit_interval(relevance)
         moved = scores + _base(np.mean(target))
         return float(np.sum(np.logaddexp(0.0, moved) - moved * target))
+
+
+register_objective("bregman_logistic", Bregman)

@@ -5,43 +5,19 @@ norm::
 
     1 - <s, t> / n + (penalty / 2) |s|^2,    n = sqrt(|s|^2 + 1)
 
-The similarity alone does not see the scale of scores: it is not defined at s = 0, where boosting
-starts, and better scores can always be had by longer ones. The 1 in n does away with the first, the
-penalty (``scale_penalty``) with the second. Neither turns the minimiser: both see only the length
-of s, so the expectation is least in the direction of ``E[t]``.
+The similarity alone is not defined at s = 0, where boosting starts, and better scores can always be
+had by longer ones. The 1 in n does away with the first, the penalty (``scale_penalty``) with the
+second. Both see only the length of s, so the expectation is least in the direction of ``E[t]``.
 
-Gradient ``-t / n + (<s, t> / n^3 + penalty) s``. The Hessian has no use as it is: all zeros at
-s = 0, negative eigenvalues elsewhere. The curvature used is the same for all documents of a query::
+Gradient ``-t / n + (<s, t> / n^3 + penalty) s``. The exact hessian is 0 at s = 0 and negative
+elsewhere. The hessian used, the same for all documents of a query, is a bound::
 
     h = |t| K / n^2 + penalty,    K = min(2, n / sqrt(2 n + 1))
+    loss(s + v)  <=  loss(s) + <g, v> + sum_i h v_i^2    for every step v
 
-and for every step v, however large::
+so that at a learning rate up to 1 no tree raises the loss. Scores beyond +-1e15 count as +-1e15.
 
-    loss(s + v)  <=  loss(s) + <g, v> + sum_i h v_i^2                                    (*)
-
-A tree's leaf moves its documents by ``v = -sum g / sum h``, so that over all queries ``<g, v>``
-sums to minus the sum of ``h v^2``: at a learning rate eta the loss falls by at least
-``eta (1 - eta) sum h v^2``, whatever the tree. The penalty then bounds the scores for good, however
-long training goes on: ``(penalty / 2) |s|^2``, summed over queries, cannot exceed the sum of their
-``|t|``.
-
-Proof of (*). The penalty is quadratic: only the similarity matters. Let x and w be the unit vectors
-along (s, 1) and (s + v, 1), n' the length of the latter, rho = n' / n, c = <x, w>, b = 1 - c and
-E = (1 - rho)^2. Then ``|v|^2 / n^2 = E + 2 rho b``, and what (*) bounds, the change of the loss
-less ``<g, v>``, is ``<(t, 0), (rho - 1) w - (rho c - 1) x>``, at most |t| times the length of that
-vector, whose square is ``b^2 rho (2 - rho) + 2 b E``. Against this, ``K^2 (E + 2 rho b)^2`` is
-larger by a quadratic form in E and b with discriminant ``1 - K^2 rho (2 + rho)``, up to a positive
-factor: it is never negative if ``K^2 >= 1 / (rho (2 + rho))``, and rho >= 1 / n because n' >= 1.
-K = 2 always suffices. For rho >= 1 this has been shown. For rho < 1 and c <= 0 the square is at
-most ``2 b <= 4``, and ``E + 2 rho b >= 1``; for c > 0 it is at most
-``(1 - c^2)^2 + (1 - c^2) E``, and both ``1 - c^2`` and E are at most ``E + 2 rho b``.
-
-Little is given away: a step back through the origin, which turns all scores around, attains (*) for
-large n. And where scores point along t the exact curvature across t,
-``|t| sqrt(1 - 1 / n^2) / n^2``, is at most what is used, because ``n^2 / (2 n + 1) >= 1 - 1 / n^2``
-says ``(n^2 - n - 1)^2 >= 0``.
-
-Scores beyond +-1e15 count as +-1e15.
+The derivation is in the documentation, theory page.
 
 References: Qin, Zhang, Tsai, Wang, Liu, Li, Query-level loss functions for information retrieval,
 Information Processing and Management 2007 (the original, ``norm="l2"``); Ravikumar, Tewari, Yang,
@@ -53,13 +29,19 @@ from typing import Any
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.gains import DiscountSpec, GainSpec
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array
-from gbrank.objectives.params import check_choice, check_number, check_whole
-from gbrank.objectives.relevance import RelevanceObjective
-from gbrank.objectives.softmax import zero_step
+from gbrank.core import (
+    DiscountSpec,
+    FloatArray,
+    GainSpec,
+    QueryLayout,
+    check_choice,
+    check_integer,
+    check_number,
+    kernel,
+)
+from gbrank.objectives._kernels import zero_step
+from gbrank.objectives._registry import register_objective
+from gbrank.objectives._relevance import RelevanceObjective
 
 _LARGEST_SCORE = 1e15
 
@@ -75,15 +57,17 @@ def _cosine_query(scores, target, target_norm, penalty, grad, hess):
     inverse = 1.0 / length
     along = dot * inverse * inverse * inverse + penalty
     bend = min(2.0, length / np.sqrt(2.0 * length + 1.0))
-    curvature = np.float32(target_norm * bend * inverse * inverse + penalty)
+    hessian = np.float32(target_norm * bend * inverse * inverse + penalty)
     for i in range(len(scores)):
         s = min(max(scores[i], -_LARGEST_SCORE), _LARGEST_SCORE)
         grad[i] = np.float32(along * s - inverse * target[i])
-        hess[i] = curvature
+        hess[i] = hessian
 
 
 @kernel()
-def _cosine_block(first, last, bounds, scores, target, target_norms, penalty, grad, hess):
+def _cosine_block(
+    first, last, bounds, scores, target, target_norms, penalty, iteration, scratch, grad, hess
+):
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
         if target_norms[q] > 0.0:
@@ -134,6 +118,13 @@ class Cosine(RelevanceObjective):
     array([0.57835025, 0.57835025], dtype=float32)
     """
 
+    formula = "`1 - <s, u> / sqrt(|s|^2 + 1)` and a small penalty on the length of `s`"
+    consistent_with = 'NDCG; not with `norm="l2"`'
+    cost = "`m`"
+    when = "queries that should count alike whatever their scale"
+
+    kernel = staticmethod(_cosine_block)
+
     def __init__(
         self,
         norm: str = "dcg",
@@ -157,7 +148,7 @@ class Cosine(RelevanceObjective):
     def check_params(self) -> None:
         check_choice("norm", self.norm, ("dcg", "l2"))
         if self.k is not None:
-            check_whole("k", self.k, low=1, also="None")
+            check_integer("k", self.k, low=1, also="None")
         check_number("scale_penalty", self.scale_penalty, low=0.0, high=1.0)
         super().check_params()
 
@@ -169,19 +160,8 @@ class Cosine(RelevanceObjective):
             norms[filled] = np.sqrt(np.add.reduceat(target**2, layout.bounds[:-1][filled]))
         return target, np.where(counts, norms, 0.0)
 
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        _cosine_block(first, last, bounds, scores, *prepared, float(self.scale_penalty), grad, hess)
+    def kernel_params(self) -> tuple[Any, ...]:
+        return (float(self.scale_penalty),)
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
@@ -193,3 +173,6 @@ class Cosine(RelevanceObjective):
         squares = float(s @ s)
         similarity = float(s @ target) / float(np.sqrt(squares + 1.0))
         return 1.0 - similarity + 0.5 * self.scale_penalty * squares
+
+
+register_objective("cosine", Cosine)

@@ -5,22 +5,21 @@ Loss of a query::
     sum_j u_j sum_{l != j} phi(s_j - s_l),    u = G(r) / Z(r)
 
 with phi one of ``log(1 + e^-x)`` (logistic), ``e^-x`` (exponential) and ``max(0, 1 - x)^2``
-(squared hinge). All three are convex and decrease at 0, and u enters linearly: the scores that
-minimise the expected loss are therefore ordered as E[u], the order that is best for NDCG.
-``norm=None`` takes ``u = G``, whose expectation orders documents best for ERR.
+(squared hinge). The scores that minimise the expected loss are ordered as E[u], the order that is
+best for NDCG. ``norm=None`` takes ``u = G``, whose expectation orders documents best for ERR.
 
 The paper prints ``phi(s_l - s_j)``. With a phi that does not increase this rewards a relevant
 document for falling behind: its minimiser is in reverse order. The orientation here is the one
 that its theorem is about.
 
-Gradient and curvature, the exact diagonal of the Hessian (of the squared hinge, where there is one:
+Gradient and hessian, the exact diagonal of the Hessian (of the squared hinge, where there is one:
 not where a margin is 1)::
 
     g_j = u_j sum_l phi'(s_j - s_l) - sum_l u_l phi'(s_l - s_j)
     h_j = u_j sum_l phi''(s_j - s_l) + sum_l u_l phi''(s_l - s_j)
 
 - logistic: only pairs with a relevant document count, so documents are sorted by u once per
-  training; the pairs themselves: see :mod:`gbrank.objectives.pairs`.
+  training; the pairs themselves: see :mod:`gbrank.objectives._pairs`.
 - exponential: ``e^-(s_j - s_l)`` is a product, so with ``A = sum_l u_l e^-s_l`` and
   ``B = sum_l e^s_l`` there remain ``g_j = e^s_j A - u_j e^-s_j B`` and
   ``h_j = e^s_j A + u_j e^-s_j B - 2 u_j``: O(m).
@@ -28,7 +27,7 @@ not where a margin is 1)::
   above it. In the order of scores these are a beginning and an end of the list, so sums of 1, s, u
   and u s from either side are enough: O(m log m), and about O(m) because orders change little.
 
-Clipped so that all numbers stay finite in float32: gradients and curvatures at +-1e30; for the
+Clipped so that all numbers stay finite in float32: gradients and hessians at +-1e30; for the
 exponential, scores farther than 300 from the middle of those of the query.
 
 Reference: Duchi, Mackey, Jordan, The asymptotics of ranking algorithms, Annals of Statistics 2013,
@@ -41,19 +40,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.fastmath import exp
-from gbrank.gains import DiscountSpec, GainSpec
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array
-from gbrank.objectives.labels import order_by_label
-from gbrank.objectives.pairs import logistic_pairs
-from gbrank.objectives.params import check_choice
-from gbrank.objectives.relevance import RelevanceObjective
-from gbrank.objectives.softmax import zero_step
-from gbrank.objectives.sorting import sort_by_score
+from gbrank.core import (
+    DiscountSpec,
+    FloatArray,
+    GainSpec,
+    IntArray,
+    QueryLayout,
+    check_choice,
+    exp,
+    kernel,
+    sort_by_score,
+)
+from gbrank.objectives._kernels import zero_step
+from gbrank.objectives._label_order import order_by_label
+from gbrank.objectives._pairs import logistic_pairs
+from gbrank.objectives._registry import register_objective
+from gbrank.objectives._relevance import RelevanceObjective
 
-_LIMIT = 1e30  # of gradients and curvatures, and of score distances of the squared hinge
+_LIMIT = 1e30  # of gradients and hessians, and of score distances of the squared hinge
 _REACH = 300.0  # of the exponential on either side of the middle score
 
 
@@ -90,7 +94,7 @@ def _write(g, h, scale, grad, hess):
 def _logistic_query(scores, weights, order, g, h, scratch):
     m = len(scores)
     sorted_scores, sorted_weights, xs = scratch[0], scratch[1], scratch[2]
-    forces, curvatures, starts = scratch[3], scratch[4], scratch[5].view(np.int32)[:m]
+    forces, hessians, starts = scratch[3], scratch[4], scratch[5].view(np.int32)[:m]
     n_relevant = 0
     for i in range(m):
         sorted_scores[i] = scores[order[i]]
@@ -98,11 +102,11 @@ def _logistic_query(scores, weights, order, g, h, scratch):
         starts[i] = i + 1
         n_relevant += weights[i] > 0.0
     logistic_pairs(
-        sorted_scores, sorted_weights, sorted_weights, starts, n_relevant, xs, forces, curvatures
+        sorted_scores, sorted_weights, sorted_weights, starts, n_relevant, xs, forces, hessians
     )
     for i in range(m):
         g[order[i]] = forces[i]
-        h[order[i]] = curvatures[i]
+        h[order[i]] = hessians[i]
 
 
 @kernel()
@@ -156,7 +160,7 @@ def _squared_hinge_query(scores, weights, order, g, h, scratch):
 
 @kernel()
 def _gain_pairwise_block(
-    first, last, bounds, scores, weights, scales, counts, order, phi, scratch, grad, hess
+    first, last, bounds, scores, weights, scales, counts, order, phi, iteration, scratch, grad, hess
 ):
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
@@ -207,6 +211,12 @@ class GainPairwise(RelevanceObjective):
     (array([-1. ,  0.5,  0.5], dtype=float32), array([0.5 , 0.25, 0.25], dtype=float32))
     """
 
+    formula = "`sum_j u_j sum_l phi(s_j - s_l)`, `u = G(r) / Z(r)`, `phi` logistic"
+    consistent_with = "NDCG; with `norm=None` ERR"
+    cost = "relevant documents times `m`; about `m` with `phi` exponential or squared hinge"
+    when = "a guarantee for noisy labels"
+
+    kernel = staticmethod(_gain_pairwise_block)
     scratch_rows: ClassVar[int] = 8
     shift_invariant: ClassVar[bool] = True
 
@@ -229,7 +239,7 @@ class GainPairwise(RelevanceObjective):
         self.check_params()
 
     @property
-    def exact_curvature(self) -> bool:  # type: ignore[override]
+    def exact_hessian(self) -> bool:  # type: ignore[override]
         """Whether there is a second derivative everywhere: not where a margin is 1 in a hinge."""
         return self.phi != "squared_hinge"
 
@@ -254,21 +264,8 @@ class GainPairwise(RelevanceObjective):
         # about half of the documents meet all others, and eight pairs cost as much as a document
         return sizes * (1 + sizes // 8) if self.phi == "logistic" else sizes
 
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        _gain_pairwise_block(
-            first, last, bounds, scores, *prepared, _CODES[self.phi], scratch, grad, hess
-        )
+    def kernel_params(self) -> tuple[Any, ...]:
+        return (_CODES[self.phi],)
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
@@ -284,3 +281,6 @@ class GainPairwise(RelevanceObjective):
             margins = scores[j] - np.delete(scores, j)
             total += relevance[j] * float(_PHI[self.phi](margins).sum())
         return total
+
+
+register_objective("gain_pairwise", GainPairwise)

@@ -5,26 +5,17 @@ Loss of a query, with u = G / Z the gains divided by the best DCG and ``b = log(
     sum_i [ u_i log(u_i / q_i) - u_i + q_i ],    q_i = e^(s_i + b)
 
 the cross entropy that is consistent with NDCG: unlike softmax losses it does not normalise scores.
-b is what scores start from. At s = 0 the q of a query sum to what its u sum to, so that no trees
-are spent on a constant; it multiplies all q of a query alike and leaves their best order as it is.
+b is what scores start from: at s = 0 the q of a query sum to what its u sum to, so that no trees
+are spent on a constant.
 
-Gradient ``q - u``, exact curvature ``q``. That curvature is no good for boosting: q = e^-10 with
-u = 0.3 asks for a step of 6607. The curvature used is the mean of both::
+Gradient ``q - u``, exact hessian ``q``. The hessian used is the mean of q and u::
 
     h_i = (q_i + u_i) / 2
 
-It equals the exact one where q = u, and with it no leaf of any tree goes too far. A leaf holds
-documents with sums Q of q and U of u; its best value is the v with ``Q e^v = U``, log(U / Q), and
-it is given ``(U - Q) / ((U + Q) / 2)``. That has the sign of log(U / Q) and is no larger, because
-the logarithmic mean of two numbers is at most their arithmetic mean::
+It equals the exact one where q = u, and with it the step of every leaf lies in [-2, 2] and, with
+any learning rate up to 1, lowers the loss. Exponents ``s + b`` above 60 count as 60.
 
-    (U - Q) / log(U / Q)  <=  (U + Q) / 2
-
-Hence every step is within [-2, 2] and, with any learning rate up to 1, lowers the loss. No smaller
-curvature has this property in all leaves: one document with (q, u) = (1, 0) and one with (0, 1)
-need curvatures that sum to 1.
-
-Exponents ``s + b`` above 60 count as 60.
+The derivation is in the documentation, theory page.
 
 Reference: Ravikumar, Tewari, Yang, On NDCG consistency of listwise ranking methods, AISTATS 2011,
 section 3.3. (It comes from ``h(x) = x log x - x`` in that paper's section 4.)
@@ -34,22 +25,22 @@ from typing import Any
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.fastmath import exp
-from gbrank.gains import DiscountSpec, GainSpec
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array
-from gbrank.objectives.relevance import RelevanceObjective, mean_of_queries
+from gbrank.core import DiscountSpec, FloatArray, GainSpec, QueryLayout, exp, kernel
+from gbrank.objectives._registry import register_objective
+from gbrank.objectives._relevance import RelevanceObjective, mean_of_queries
 
 _HIGHEST = 60.0
 
 
 @kernel()
-def _kl_rows(scores, target, base, grad, hess):
-    for i in range(len(scores)):
-        q = exp(min(scores[i] + base[i], _HIGHEST))
-        grad[i] = np.float32(q - target[i])
-        hess[i] = np.float32(0.5 * (q + target[i]))
+def _kl_block(first, last, bounds, scores, target, base, iteration, scratch, grad, hess):
+    start, stop = bounds[first], bounds[last]  # documents do not depend on one another
+    s, u, b = scores[start:stop], target[start:stop], base[start:stop]
+    g, h = grad[start:stop], hess[start:stop]
+    for i in range(len(s)):
+        q = exp(min(s[i] + b[i], _HIGHEST))
+        g[i] = np.float32(q - u[i])
+        h[i] = np.float32(0.5 * (q + u[i]))
 
 
 class KL(RelevanceObjective):
@@ -83,6 +74,13 @@ class KL(RelevanceObjective):
     (array([-0.5,  0.5], dtype=float32), array([0.75, 0.25], dtype=float32))
     """
 
+    formula = "`sum u_i log(u_i / q_i) - u_i + q_i`, `q_i = exp(s_i + b)`"
+    consistent_with = "NDCG"
+    cost = "`m`"
+    when = "a cross entropy with a guarantee"
+
+    kernel = staticmethod(_kl_block)
+
     def __init__(
         self,
         norm_at: int | None = None,
@@ -103,21 +101,6 @@ class KL(RelevanceObjective):
         base[counts] = np.log(mean_of_queries(target, layout)[counts])
         return target, np.repeat(base, layout.sizes)
 
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        rows = slice(bounds[first], bounds[last])  # documents do not depend on one another
-        _kl_rows(scores[rows], *(values[rows] for values in prepared), grad[rows], hess[rows])
-
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
     ) -> float:
@@ -127,3 +110,6 @@ class KL(RelevanceObjective):
         log_q = np.minimum(scores + np.log(u.mean()), _HIGHEST)
         log_u = np.log(np.where(u > 0, u, 1.0))  # u log u is 0 at 0
         return float(np.sum(u * (log_u - log_q) - u + np.exp(log_q)))
+
+
+register_objective("kl", KL)

@@ -27,14 +27,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.fastmath import exp32
-from gbrank.gains import GainSpec, compute_discounts, compute_gains, ideal_dcg
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import PADDING, Float32Array, Objective
-from gbrank.objectives.params import check_choice, check_number, check_whole
-from gbrank.objectives.softmax import zero_step
-from gbrank.objectives.sorting import sort_by_score
+from gbrank.core import (
+    FloatArray,
+    GainSpec,
+    IntArray,
+    QueryLayout,
+    check_choice,
+    check_integer,
+    check_number,
+    compute_discounts,
+    compute_gains,
+    exp32,
+    ideal_dcg,
+    kernel,
+    sort_by_score,
+)
+from gbrank.objectives._kernels import PADDING, zero_step
+from gbrank.objectives._registry import register_objective
+from gbrank.objectives.base import Objective
 
 # LightGBM's constant is a float32 too.
 _DISTANCE_FLOOR = np.float32(0.01)
@@ -60,7 +70,7 @@ def _distances(score, scores, bins_per_unit, distances, edges):
 
 
 @kernel(part=True)
-def _pair_terms(gain, discount, distances, edges, gains, discounts, floor, lambdas, curvatures):
+def _pair_terms(gain, discount, distances, edges, gains, discounts, floor, lambdas, hessians):
     """Write the terms of one document against all those ranked below it, in float32.
 
     Those below have lower scores, so ``e = exp(-sigmoid (s_i - s_j)) <= 1``: nothing overflows, and
@@ -76,20 +86,20 @@ def _pair_terms(gain, discount, distances, edges, gains, discounts, floor, lambd
         weight = gap * (discount - discounts[j]) / divisor
         # p is e / (1 + e) for a pair in the right order, 1 / (1 + e) for one in the wrong order
         lambdas[j] = weight * (one + e) * (e if gap > zero else one)
-        curvatures[j] = abs(weight) * e
+        hessians[j] = abs(weight) * e
 
 
 @kernel(part=True)
-def _accumulate(lambdas, curvatures, lambda_sums, curvature_sums):
+def _accumulate(lambdas, hessians, lambda_sums, hessian_sums):
     """Add the terms to the lower documents; return the sums for the upper one."""
-    total, total_abs, total_curvature = np.float32(0.0), np.float32(0.0), np.float32(0.0)
+    total, total_abs, total_hessian = np.float32(0.0), np.float32(0.0), np.float32(0.0)
     for j in range(len(lambdas)):
         lambda_sums[j] += lambdas[j]
-        curvature_sums[j] += curvatures[j]
+        hessian_sums[j] += hessians[j]
         total += lambdas[j]
         total_abs += abs(lambdas[j])
-        total_curvature += curvatures[j]
-    return total, total_abs, total_curvature
+        total_hessian += hessians[j]
+    return total, total_abs, total_hessian
 
 
 @kernel(part=True)
@@ -97,8 +107,8 @@ def _lambdamart_query(
     scores, shares, order, discounts, sigmoid, truncation, norm, keys, spare_order, rows, grad, hess
 ):
     m = len(scores)
-    sorted_shares, distances, lambdas, curvatures = rows[0], rows[1], rows[2], rows[3]
-    lambda_sums, curvature_sums, edges = rows[4], rows[5], rows[6]
+    sorted_shares, distances, lambdas, hessians = rows[0], rows[1], rows[2], rows[3]
+    lambda_sums, hessian_sums, edges = rows[4], rows[5], rows[6]
     # the rows for pairs are free while sorting
     sort_by_score(scores, order, keys[:m], rows[1:3].reshape(-1).view(np.float64), spare_order)
     for i in range(m):
@@ -107,7 +117,7 @@ def _lambdamart_query(
     keys[m : m + PADDING] = keys[m - 1]
     sorted_shares[m : m + PADDING] = 0.0
     lambda_sums[: m + PADDING] = 0.0
-    curvature_sums[: m + PADDING] = 0.0
+    hessian_sums[: m + PADDING] = 0.0
     floor = _DISTANCE_FLOOR if norm and keys[0] != keys[m - 1] else np.float32(-1.0)
     sum_abs = 0.0
     for i in range(min(truncation, m - 1)):
@@ -128,18 +138,18 @@ def _lambdamart_query(
             discounts[i + 1 : stop],
             floor,
             lambdas[i + 1 : stop],
-            curvatures[i + 1 : stop],
+            hessians[i + 1 : stop],
         )
         lambdas[m:stop] = 0.0
-        curvatures[m:stop] = 0.0
-        total, total_abs, total_curvature = _accumulate(
+        hessians[m:stop] = 0.0
+        total, total_abs, total_hessian = _accumulate(
             lambdas[i + 1 : stop],
-            curvatures[i + 1 : stop],
+            hessians[i + 1 : stop],
             lambda_sums[i + 1 : stop],
-            curvature_sums[i + 1 : stop],
+            hessian_sums[i + 1 : stop],
         )
         lambda_sums[i] -= total
-        curvature_sums[i] += total_curvature
+        hessian_sums[i] += total_hessian
         sum_abs += total_abs
     scale = sigmoid
     sum_of_lambdas = 2.0 * sigmoid * sum_abs
@@ -147,45 +157,23 @@ def _lambdamart_query(
         scale *= np.log2(1.0 + sum_of_lambdas) / sum_of_lambdas
     for i in range(m):
         grad[order[i]] = np.float32(scale * lambda_sums[i])
-        hess[order[i]] = np.float32(scale * sigmoid * curvature_sums[i])
+        hess[order[i]] = np.float32(scale * sigmoid * hessian_sums[i])
 
 
 @kernel()
 def _lambdamart_block(
-    first,
-    last,
-    bounds,
-    scores,
-    shares,
-    order,
-    counts,
-    discounts,
-    sigmoid,
-    truncation,
-    norm,
-    scratch,
-    grad,
-    hess,
-):
+    first, last, bounds, scores, shares, order, counts, discounts, sigmoid, truncation, norm,
+    iteration, scratch, grad, hess,
+):  # fmt: skip
     keys, spare_order = scratch[0], scratch[1].view(np.int64)
     rows = scratch[2:].reshape(-1).view(np.float32).reshape(8, scratch.shape[1])
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
         if counts[q]:
             _lambdamart_query(
-                scores[a:b],
-                shares[a:b],
-                order[a:b],
-                discounts,
-                sigmoid,
-                truncation,
-                norm,
-                keys,
-                spare_order,
-                rows,
-                grad[a:b],
-                hess[a:b],
-            )
+                scores[a:b], shares[a:b], order[a:b], discounts, sigmoid, truncation, norm,
+                keys, spare_order, rows, grad[a:b], hess[a:b],
+            )  # fmt: skip
         else:
             zero_step(grad[a:b], hess[a:b])
 
@@ -218,6 +206,12 @@ class LambdaMART(Objective):
     array([-0.18453512,  0.18453512], dtype=float32)
     """
 
+    formula = "none: gradients of pairs, weighted by what a swap of the two would change in NDCG"
+    consistent_with = "nothing is proved"
+    cost = "`m T` for `truncation_level=T`, and a sort"
+    when = 'what `"lambdarank"` does now'
+
+    kernel = staticmethod(_lambdamart_block)
     has_loss: ClassVar[bool] = False
     scratch_rows: ClassVar[int] = 6
 
@@ -239,7 +233,7 @@ class LambdaMART(Objective):
 
     def check_params(self) -> None:
         check_number("sigmoid", self.sigmoid, low=1e-6, high=1e6)
-        check_whole("truncation_level", self.truncation_level, low=1)
+        check_integer("truncation_level", self.truncation_level, low=1)
         check_choice("norm", self.norm, (True, False))
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
@@ -253,33 +247,13 @@ class LambdaMART(Objective):
         order = np.arange(layout.n_rows, dtype=np.int64) - np.repeat(bounds[:-1], sizes)
         return shares.astype(np.float32), order, counts, discounts.astype(np.float32)
 
+    def kernel_params(self) -> tuple[Any, ...]:
+        return float(self.sigmoid), int(self.truncation_level), bool(self.norm)
+
     def query_cost(self, sizes: IntArray) -> IntArray:
         # ranking and gathering a document costs about as much as eight pairs
         cost: IntArray = sizes * (8 + np.minimum(sizes, self.truncation_level)) // 4
         return cost
 
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        _lambdamart_block(
-            first,
-            last,
-            bounds,
-            scores,
-            *prepared,
-            float(self.sigmoid),
-            self.truncation_level,
-            self.norm,
-            scratch,
-            grad,
-            hess,
-        )
+
+register_objective("lambdamart", LambdaMART)

@@ -6,7 +6,7 @@ With y the documents in descending order of their labels, the loss of a query is
 
 the negative logarithm of the chance that documents drawn one after another, each with odds e^s
 among those left, come out as y in the first K places. Equal labels say nothing about their order:
-they stand in a random one, drawn anew at every boosting iteration. All K factors with
+they stand in a random one, drawn again at every boosting iteration. All K factors with
 ``k=None``; with ``k < m`` the loss is top-k order sensitive, the full one is not.
 
 With ``P_ij = e^s_j / sum_{t >= i} e^s_y(t)``, the chance that factor i draws document j::
@@ -22,17 +22,26 @@ References: Xia, Liu, Wang, Zhang, Li, Listwise approach to learning to rank: th
 ICML 2008; Xia, Liu, Li, Statistical consistency of top-k ranking, NIPS 2009, equations 9 and 10.
 """
 
+import sys
 from typing import Any, ClassVar
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.fastmath import exp, random_key, random_uniform
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array, Objective
-from gbrank.objectives.labels import order_by_label
-from gbrank.objectives.params import check_seed, check_whole
-from gbrank.objectives.softmax import zero_step
+from gbrank.core import (
+    FloatArray,
+    IntArray,
+    QueryLayout,
+    check_integer,
+    check_seed,
+    exp,
+    kernel,
+    random_key,
+    random_uniform,
+)
+from gbrank.objectives._kernels import zero_step
+from gbrank.objectives._label_order import order_by_label
+from gbrank.objectives._registry import register_objective
+from gbrank.objectives.base import Objective
 
 _INT32 = np.int32
 
@@ -131,7 +140,7 @@ class ListMLE(Objective):
     k : int >= 1, default=None
         Only the first k places of the order count; ``None`` takes all.
     random_state : int, default=0
-        Seed of the order among equal labels, which is drawn anew at every iteration.
+        Seed of the order among equal labels, which is drawn again at every iteration.
     n_jobs : int, default=None
         Threads of a step; ``None`` follows LightGBM's ``num_threads`` where that is visible.
 
@@ -148,8 +157,17 @@ class ListMLE(Objective):
     array([ 0.33333334, -0.6666667 ,  0.33333334], dtype=float32)
     """
 
+    formula = "`-log P(label order)` of the Plackett-Luce model; the first `k` factors with `k=`"
+    consistent_with = (
+        "the top-k 0-1 loss with `k=`, else the permutation 0-1 loss, for order-preserving label "
+        "distributions"
+    )
+    cost = "`m`"
+    when = "labels that are orders; the top of the list"
+
+    kernel = staticmethod(_listmle_block)
     scratch_rows: ClassVar[int] = 7
-    exact_curvature: ClassVar[bool] = True
+    exact_hessian: ClassVar[bool] = True
     uses_random_numbers: bool = True
 
     def __init__(
@@ -162,37 +180,14 @@ class ListMLE(Objective):
 
     def check_params(self) -> None:
         if self.k is not None:
-            check_whole("k", self.k, low=1, also="None")
+            check_integer("k", self.k, low=1, also="None")
         check_seed(self.random_state)
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         return order_by_label(labels, layout)
 
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        _listmle_block(
-            first,
-            last,
-            bounds,
-            scores,
-            *prepared,
-            len(scores) if self.k is None else int(self.k),
-            int(self.random_state),
-            iteration,
-            scratch,
-            grad,
-            hess,
-        )
+    def kernel_params(self) -> tuple[Any, ...]:
+        return sys.maxsize if self.k is None else int(self.k), int(self.random_state)
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
@@ -214,3 +209,6 @@ class ListMLE(Objective):
             j = i + int(tied * random_uniform(*key, i))
             order[[i, j]] = order[[j, i]]
         return order
+
+
+register_objective("listmle", ListMLE)

@@ -5,9 +5,9 @@ Loss of a query::
     - sum_i phi_i log rho_i,   phi = softmax(psi(r) / temperature),   rho = softmax(s)
 
 the top-one form of Cao et al. A lower temperature puts more of the target on the best grades.
-``psi(r) = r`` is the original; with ``k`` it is the top-k map (:mod:`gbrank.objectives.topk`),
+``psi(r) = r`` is the original; with ``k`` it is the top-k map (:mod:`gbrank.objectives._topk`),
 which makes the loss top-k order sensitive. (The top-k probability model of Cao et al. does not.)
-Gradient ``rho - phi``; numerator and curvature: see :mod:`gbrank.objectives.softmax`.
+Gradient ``rho - phi``; numerator and hessian: see :mod:`gbrank.objectives._softmax`.
 
 Reference: Cao, Qin, Liu, Tsai, Li, Learning to rank: from pairwise approach to listwise approach,
 ICML 2007; Bruch, The Web Conference 2021, equations 2 and 3; Xia, Liu, Li, Statistical consistency
@@ -18,22 +18,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array, Objective
-from gbrank.objectives.params import check_number, check_whole
-from gbrank.objectives.softmax import (
+from gbrank.core import FloatArray, QueryLayout, check_integer, check_number, kernel
+from gbrank.objectives._kernels import zero_step
+from gbrank.objectives._registry import register_objective
+from gbrank.objectives._softmax import (
     SOFTMAX_ROWS,
     check_neumann_order,
     log_partition,
     softmax_step,
-    zero_step,
 )
-from gbrank.objectives.topk import keep_top
+from gbrank.objectives._topk import keep_top
+from gbrank.objectives.base import Objective
 
 
 @kernel()
-def _listnet_block(first, last, bounds, scores, target, order, scratch, grad, hess):
+def _listnet_block(first, last, bounds, scores, target, order, iteration, scratch, grad, hess):
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
         if b - a > 1:
@@ -50,7 +49,7 @@ class ListNet(Objective):
     temperature : float >= 1e-6, default=1.0
         Divides the labels; 1.0 is the original.
     neumann_order : {0, 2, 4}, default=2
-        Off-diagonal curvature carried by the gradient; 0 gives the plain gradient.
+        Off-diagonal hessian carried by the gradient; 0 gives the plain gradient.
     k : int >= 1, default=None
         Count labels below the k-th largest of a query as 0; ``None`` takes all as they are.
     n_jobs : int, default=None
@@ -69,8 +68,14 @@ class ListNet(Objective):
     array([-0.23105858,  0.23105858], dtype=float32)
     """
 
+    formula = "`-sum softmax(r)_i log rho_i`"
+    consistent_with = "the order of `E[softmax(r)]`; not NDCG"
+    cost = "`m`"
+    when = "a baseline"
+
+    kernel = staticmethod(_listnet_block)
     scratch_rows: ClassVar[int] = SOFTMAX_ROWS
-    exact_curvature: ClassVar[bool] = True
+    exact_hessian: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -90,7 +95,7 @@ class ListNet(Objective):
         check_number("temperature", self.temperature, low=1e-6)
         check_neumann_order(self.neumann_order)
         if self.k is not None:
-            check_whole("k", self.k, low=1, also="None")
+            check_integer("k", self.k, low=1, also="None")
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         labels = keep_top(labels, layout.bounds, self.k)
@@ -101,21 +106,8 @@ class ListNet(Objective):
         total = np.repeat(np.add.reduceat(mass, starts), sizes) if len(labels) else mass
         return (mass / total,)
 
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        _listnet_block(
-            first, last, bounds, scores, *prepared, self.neumann_order, scratch, grad, hess
-        )
+    def kernel_params(self) -> tuple[Any, ...]:
+        return (int(self.neumann_order),)
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
@@ -129,3 +121,6 @@ class ListNet(Objective):
 
     def plain_gradient(self) -> "ListNet":
         return type(self)(**{**self.get_params(), "neumann_order": 0})
+
+
+register_objective("listnet", ListNet)

@@ -5,12 +5,12 @@ Loss of a query::
     sum_{r_i > r_j} log(1 + e^-(s_i - s_j))
 
 the loss of RankNet. With ``p_ij = 1 / (1 + e^(s_i - s_j))`` each pair adds ``-p_ij`` to the
-gradient of i, ``p_ij`` to that of j and ``p_ij (1 - p_ij)`` to both curvatures: the exact diagonal
+gradient of i, ``p_ij`` to that of j and ``p_ij (1 - p_ij)`` to both hessians: the exact diagonal
 of the Hessian. Documents are sorted by label once per training, so that each meets one run of
-documents with strictly lower labels; how pairs are computed: see :mod:`gbrank.objectives.pairs`.
+documents with strictly lower labels; the pairs themselves: see :mod:`gbrank.objectives._pairs`.
 
 With ``observations=`` the sum is over observed comparisons, edges of partial orders or clicks, each
-with its weight, and labels are not used: see :mod:`gbrank.objectives.observed_pairs`.
+with its weight, and labels are not used: see :mod:`gbrank.objectives._observed_pairs`.
 
 Sums over pairs, each counted alike, are not consistent with NDCG, and from single comparisons not
 even with the number of pairs in the wrong order when there is little noise (Duchi, Mackey and
@@ -20,29 +20,27 @@ References: Burges et al., Learning to rank using gradient descent, ICML 2005; D
 Jordan, The asymptotics of ranking algorithms, Annals of Statistics 2013, equations 12 and 29.
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_scores, count_rows
-from gbrank.objectives.base import Float32Array, Objective
-from gbrank.objectives.labels import order_by_label
-from gbrank.objectives.observed import bind_observations, check_observations
-from gbrank.objectives.observed_pairs import (
-    merge_pairs,
-    observed_pairs_block,
-    observed_pairs_loss,
-)
-from gbrank.objectives.pairs import logistic_pairs
-from gbrank.objectives.softmax import zero_step
+from gbrank.core import FloatArray, IntArray, QueryLayout, kernel
+from gbrank.objectives._kernels import zero_step
+from gbrank.objectives._label_order import order_by_label
+from gbrank.objectives._observed import bind_observations, check_observations
+from gbrank.objectives._observed_pairs import merge_pairs, observed_pairs_block, observed_pairs_loss
+from gbrank.objectives._pairs import logistic_pairs
+from gbrank.objectives._registry import register_objective
+from gbrank.objectives.base import Objective
 
 
 @kernel()
-def _pairwise_block(first, last, bounds, scores, order, tie_ends, counts, scratch, grad, hess):
+def _pairwise_block(
+    first, last, bounds, scores, order, tie_ends, counts, iteration, scratch, grad, hess
+):
     sorted_scores, ones, zeros = scratch[0], scratch[1], scratch[2]
-    xs, forces, curvatures = scratch[3], scratch[4], scratch[5]
+    xs, forces, hessians = scratch[3], scratch[4], scratch[5]
     ones[:] = 1.0
     zeros[:] = 0.0
     for q in range(first, last):
@@ -57,10 +55,10 @@ def _pairwise_block(first, last, bounds, scores, order, tie_ends, counts, scratc
         n_above = m
         while ends[n_above - 1] == m:  # the lowest label wins nothing
             n_above -= 1
-        logistic_pairs(sorted_scores, ones, zeros, ends, n_above, xs, forces, curvatures)
+        logistic_pairs(sorted_scores, ones, zeros, ends, n_above, xs, forces, hessians)
         for i in range(m):
             grad[a + order[a + i]] = np.float32(forces[i])
-            hess[a + order[a + i]] = np.float32(curvatures[i])
+            hess[a + order[a + i]] = np.float32(hessians[i])
 
 
 class PairwiseLogistic(Objective):
@@ -92,8 +90,13 @@ class PairwiseLogistic(Objective):
     (array([-1.,  1.,  0.], dtype=float32), array([0.5, 0.5, 0.5], dtype=float32))
     """
 
+    formula = "`sum_{r_i > r_j} log(1 + exp(-(s_i - s_j)))`"
+    consistent_with = "none that scores whole lists"
+    cost = "pairs of different labels"
+    when = "a baseline; RankNet's loss"
+
     scratch_rows: ClassVar[int] = 6
-    exact_curvature: ClassVar[bool] = True
+    exact_hessian: ClassVar[bool] = True
 
     def __init__(self, observations: Any = None, *, n_jobs: int | None = None) -> None:
         self.observations = observations
@@ -116,32 +119,17 @@ class PairwiseLogistic(Objective):
         # about a third of all pairs have different labels, and eight cost as much as a document
         return sizes * (1 + sizes // 8)
 
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        if self.observations is None:
-            _pairwise_block(first, last, bounds, scores, *prepared, scratch, grad, hess)
-        else:
-            observed_pairs_block(first, last, bounds, scores, *prepared, scratch, grad, hess)
+    @property
+    def kernel(self) -> Callable[..., None]:
+        """That of labels, or that of observations."""
+        return _pairwise_block if self.observations is None else observed_pairs_block
 
-    def loss(
-        self, labels: ArrayLike, scores: ArrayLike, group: ArrayLike, *, iteration: int = 0
+    def query_losses(
+        self, labels: FloatArray, scores: FloatArray, layout: QueryLayout, iteration: int
     ) -> FloatArray:
         if self.observations is None:
-            return super().loss(labels, scores, group, iteration=iteration)
-        self.check_params()
-        layout = QueryLayout.from_group(group, count_rows(labels, "labels"))
-        pairs = self.prepare(check_labels(labels, layout), layout)
-        return observed_pairs_loss(check_scores(scores, layout), layout.bounds, pairs)
+            return super().query_losses(labels, scores, layout, iteration)
+        return observed_pairs_loss(scores, layout.bounds, self.prepare(labels, layout))
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
@@ -149,3 +137,6 @@ class PairwiseLogistic(Objective):
         should_win = labels[:, None] > labels[None, :]
         margins = (scores[:, None] - scores[None, :])[should_win]
         return float(np.logaddexp(0.0, -margins).sum())
+
+
+register_objective("pairwise_logistic", PairwiseLogistic)

@@ -9,8 +9,8 @@ sum over single comparisons lacks (:class:`~gbrank.PairwiseLogistic` with ``obse
 minimiser can be in another order than the preferences of the population even when these have no
 cycles and little noise: see :func:`gbrank.theory.check_preferences`.
 
-Queries are weighted by ``Q n_q / n``, as in equation 17. Gradient and curvature are exact: each
-pair adds its weight times ``-p`` to the gradient of i and ``p (1 - p)`` to both curvatures, where
+Queries are weighted by ``Q n_q / n``, as in equation 17. Gradient and hessian are exact: each
+pair adds its weight times ``-p`` to the gradient of i and ``p (1 - p)`` to both hessians, where
 ``p = 1 / (1 + e^(s_i - s_j))``.
 
 Reference: Duchi, Mackey, Jordan, The asymptotics of ranking algorithms, Annals of Statistics 2013,
@@ -20,22 +20,22 @@ section 5.3, equation 23.
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_scores, count_rows
-from gbrank.objectives.base import Float32Array, Objective
-from gbrank.objectives.observed import (
+from gbrank.core import FloatArray, QueryLayout
+from gbrank.objectives._observed import (
     bind_observations,
     check_observations,
     observed_totals,
     query_weights,
 )
-from gbrank.objectives.observed_pairs import (
+from gbrank.objectives._observed_pairs import (
     Pairs,
     merge_pairs,
     observed_pairs_block,
     observed_pairs_loss,
 )
+from gbrank.objectives._registry import register_objective
+from gbrank.objectives.base import Objective
 from gbrank.preferences import BoundObservations
 
 
@@ -86,8 +86,17 @@ class PreferenceLogistic(Objective):
     array([-0.25 ,  0.125,  0.125], dtype=float32)
     """
 
+    formula = (
+        "`sum_ij [a_ij - a_ji]_+ log(1 + exp(-(s_i - s_j)))`, `a` the average of observed "
+        "preferences"
+    )
+    consistent_with = "the pairwise risk, where average preferences have no cycles"
+    cost = "pairs ever compared"
+    when = "comparisons and clicks instead of labels"
+
+    kernel = staticmethod(observed_pairs_block)
     needs_observations: ClassVar[bool] = True
-    exact_curvature: ClassVar[bool] = True
+    exact_hessian: ClassVar[bool] = True
     scratch_rows: ClassVar[int] = 2
 
     def __init__(self, observations: Any = None, *, n_jobs: int | None = None) -> None:
@@ -107,24 +116,10 @@ class PreferenceLogistic(Objective):
             bind_observations(self.observations, labels, layout, type(self).__name__)
         )
 
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        observed_pairs_block(first, last, bounds, scores, *prepared, scratch, grad, hess)
-
-    def loss(
-        self, labels: ArrayLike, scores: ArrayLike, group: ArrayLike, *, iteration: int = 0
+    def query_losses(
+        self, labels: FloatArray, scores: FloatArray, layout: QueryLayout, iteration: int
     ) -> FloatArray:
-        self.check_params()
-        layout = QueryLayout.from_group(group, count_rows(labels, "labels"))
-        pairs = self.prepare(check_labels(labels, layout), layout)
-        return observed_pairs_loss(check_scores(scores, layout), layout.bounds, pairs)
+        return observed_pairs_loss(scores, layout.bounds, self.prepare(labels, layout))
+
+
+register_objective("preference_logistic", PreferenceLogistic)

@@ -9,109 +9,56 @@ q = 2 gives squared error and cosine. A larger q brings the scores of large and 
 together: with p = q / (q - 1) the expectation is least where ``s_i`` is proportional to
 ``E[u_i]^(p-1)``. ``q="auto"`` is ``ln(m) + 2`` for m documents. The 1 in N makes the second form
 smooth at s = 0, where boosting starts, and its penalty (``scale_penalty``) keeps scores from
-growing without end; both see only ``|s|_q``, and do not turn the minimiser.
+growing without end.
 
-With ``a_i = s_i / |s|_q`` and powers that keep the sign, the gradient of the first form is
-``2 |s|_q a_i^(q-1) - 2 u_i``. Its minimiser has ``a = b`` and ``|s|_q = Y_p``, where Y_p is the
-dual norm of u and ``b_i = (u_i / Y_p)^(1/(q-1))``. The exact curvature is no good for boosting,
-being 0 at s_i = 0. The one used is, with k = q / 2::
+First form, with ``a_i = s_i / |s|_q``, powers that keep the sign, Y_p the dual norm of u,
+``b_i = (u_i / Y_p)^(1/(q-1))`` and k = q / 2::
 
+    g_i = 2 |s|_q a_i^(q-1) - 2 u_i
     h_i = max(2 D_i, psi(|a_i|) / 10),    D_i = (a_i^(q-1) - b_i^(q-1)) / (a_i - b_i)
     psi(a) = 1 + k a^2 (1 - a^(q-2))^2 / (a^q - 1 - k (a^2 - 1))
 
-D_i is the mean of ``(q-1) |x|^(q-2)`` over x between a_i and b_i: the diagonal of the Hessian on
-the way to the minimiser, without the part that all documents share. It is 1 for q = 2, q - 1 at
-most, and ``b_i^(q-2) <= 1`` at s = 0, from where a document in a leaf of its own gets to its
-minimiser in one step. ``D_i >= max(a_i, b_i)^(q-2)`` for a_i >= 0, so that from anywhere such a
-document goes to ``(1 - x) s_i + y Y_p b_i`` with x and y in [0, 1], below 2 for a_i < 0. A leaf
-moves by the mean of the steps of its documents weighted by h, never farther than the longest.
+The exact hessian is 0 at s_i = 0. D_i is its mean on the way to the minimiser, where a = b;
+``sum psi_i v_i^2`` bounds what the gradient leaves out of any step v.
 
-The second part is for documents with u = 0: at s = 0 their D_i is 0, and a leaf would move them as
-if they were not there. psi goes from 1 for documents that are small in their list to q - 1 for one
-that stands alone, and bounds all that may come: for every step v, however large ::
+Second form, with a = s / N, Y_2 the 2-norm of u and p = <s, u> / N::
 
-    |s + v|_q^2  <=  |s|_q^2 + <gradient, v> + sum_i psi(|a_i|) v_i^2                    (1)
-
-A tree's leaf moves its documents by ``v = -sum g / sum h``, so that over all queries ``<g, v>``
-sums to minus the sum of ``h v^2``: at a learning rate eta the loss falls by at least
-``eta sum (h - eta psi) v^2``. Up to a rate of 0.1 no tree raises it. At larger rates a tree may,
-and only the length of steps is bounded. With ``h = psi`` none would at rates up to 1, at the price
-of several times as many trees: psi allows for leaves with one document of each query, but n
-documents of one query that rise together from 0 by v cost ``n^(2/q) v^2`` and not ``n v^2``.
-
-Proof of (1). In units of |s|_q, with r = q / (q - 2), ``|x|_q^2`` is the largest ``sum w_i x_i^2``
-over weights w >= 0 with ``sum w^r <= 1``; at x = s these are ``omega = |a|^(q-2)``. With w those of
-s + v, the difference of the sides of (1) is
-``sum w (s + v)^2 - 1 - 2 sum omega s v - sum psi v^2``, and the v that is worst for given w leaves
-to be shown ::
-
-    sum s^2 (w - omega)^2 / (psi - w)  <=  sum s^2 (omega - w)
-
-Here ``s^2 = omega^(r-1)``, and because ``sum w^r <= 1 = sum omega^r`` the right-hand side is at
-least ``sum [w^r - omega^r - r omega^(r-1) (w - omega)] / r``. It suffices that the terms obey the
-inequality one by one, that is, with x = w / omega in [0, 1 / omega]::
-
-    psi >= omega phi(x),    phi(x) = x + r (x - 1)^2 / (x^r - 1 - r (x - 1))
-
-phi increases: ``phi' >= 0`` says ``(x^r - 1)^2 >= r^2 (x - 1)^2 x^(r-1)``, which for x = e^(2t) is
-``sinh(r t) / sinh(t) >= r``. So x = 1 / omega is the worst, and that is psi.
-
-Second form: gradient ``-u / N + (p / N + penalty N) a^(q-1)`` with p = <s, u> / N the similarity,
-and now a = s / N. With Y_2 the 2-norm of u the curvature used is::
-
+    g_i = -u_i / N + (p / N + penalty N) a_i^(q-1)
     h_i = max((Y_p / N^2 + penalty) D_i, psi_i / 10),    psi_i = B / N^2 + C psi(|a_i|)
     C = (max(p, 0) / N^2 + penalty) / 2
     B = min(Y_2 + Y_p, N (Y_2 - p))                                              for p < 0
     B = min(Y_2 + Y_p - p / 2, ((z Y_2 - p) N - p / 2) / z^2)                    for p >= 0
     z Y_2 = min(max((2 + 1/N) p, Y_2), p + (p + Y_p) / (N - 1))
 
-The first part is as above: where p is Y_p, the largest it can be, and without penalty, a document
-alone goes to ``N b_i``, its best place at the present length of the scores; from 0 it goes to b_i.
-The second bounds all that may come: for every step v ::
+With either, no tree raises the loss up to a learning rate of 0.1. Scores beyond +-1e15 count as
++-1e15.
 
-    loss(s + v)  <=  loss(s) + <g, v> + sum_i psi_i v_i^2                                (2)
-
-so that up to a learning rate of 0.1 no tree raises the loss. The penalty then bounds the scores for
-good, however long training goes on: ``(penalty / 2) (N^2 - 1)``, summed over queries, cannot exceed
-the sum of their Y_p.
-
-Proof of (2). The penalty obeys (1). For the rest let N' and p' be what N and p become,
-e = N' / N - 1 and d = |v|_2 / N, so that |e| <= d. The change of the loss less ``<g, v>`` is
-``e (p' - p) - p e^2 / 2 + p D / 2`` with D the remainder that (1) bounds, over N^2. For p < 0 the
-last two terms together are <= 0. The first two must be shown to be at most ``B d^2``.
-``p' - p = (<u, v> / N - p e) / (1 + e)``, and |p'| <= Y_p.
-
-- p < 0, e >= 0: ``p' - p <= (Y_2 + |p|) d``.
-- p < 0, e = -f < 0: p - p' is at most ``p + Y_p``, and at most ``(Y_2 d - p f) / (1 - f)``, hence
-  at most f times the one plus 1 - f times the other, ``Y_2 d + Y_p f``. Also 1 - f = N' / N is at
-  least 1 / N, which makes the second bound ``N (Y_2 + |p|) d``.
-- p >= 0: take units in which Y_2 = 1. e = -f < 0 leaves
-  ``f min(p + Y_p, (d - p f) / (1 - f)) - p f^2 / 2``. Divided by d^2 this is largest for d = z f,
-  z the larger of 1, below which d cannot be, and of the zero p (3 - f) of the derivative of the
-  second branch, but no more than ``p + (p + Y_p) (1 - f) / f``, where the first one takes over;
-  there it is ``((z - p) / (1 - f) - p / 2) / z^2``. In all these cases that grows with f, so that
-  1 - f = 1 / N is the worst. Where the first branch holds for all d >= f the quotient is at most
-  ``(p + Y_p) / f - p / 2``, largest for the least such f, ``(p + Y_p) / (1 + Y_p)``. For e >= 0 the
-  quotient is that of the second branch with f = -e, less than for f = 0.
-
-Scores beyond +-1e15 count as +-1e15.
+The derivation is in the documentation, theory page.
 
 Reference: Ravikumar, Tewari, Yang, On NDCG consistency of listwise ranking methods, AISTATS 2011,
 section 4, equation 4; q = log(m) + 2 is that of its experiments.
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.fastmath import exp, log
-from gbrank.gains import DiscountSpec, GainSpec
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array
-from gbrank.objectives.params import check_choice, check_number
-from gbrank.objectives.relevance import RelevanceObjective
-from gbrank.objectives.softmax import zero_step
+from gbrank.core import (
+    DiscountSpec,
+    FloatArray,
+    GainSpec,
+    IntArray,
+    QueryLayout,
+    check_choice,
+    check_number,
+    exp,
+    kernel,
+    log,
+)
+from gbrank.objectives._kernels import zero_step
+from gbrank.objectives._registry import register_objective
+from gbrank.objectives._relevance import RelevanceObjective
 
 _LARGEST_SCORE = 1e15
 _TINY = 1e-300
@@ -185,8 +132,9 @@ def _bend(p, norm, target_norm, dual_norm):
 
 @kernel()
 def _penalized_block(
-    first, last, bounds, scores, target, goals, exponents, dual_norms, scratch, grad, hess
-):
+    first, last, bounds, scores, target, goals, exponents, dual_norms, norms, penalty, iteration,
+    scratch, grad, hess,
+):  # fmt: skip
     for query in range(first, last):
         start, stop = bounds[query], bounds[query + 1]
         u, b = target[start:stop], goals[start:stop]
@@ -206,8 +154,8 @@ def _penalized_block(
 
 @kernel()
 def _normalized_block(
-    first, last, bounds, scores, target, goals, exponents, dual_norms, norms, penalty, scratch,
-    grad, hess,
+    first, last, bounds, scores, target, goals, exponents, dual_norms, norms, penalty, iteration,
+    scratch, grad, hess,
 ):  # fmt: skip
     for query in range(first, last):
         start, stop = bounds[query], bounds[query + 1]
@@ -276,6 +224,11 @@ class QNorm(RelevanceObjective):
     array([5.0960064, 1.4142135], dtype=float32)
     """
 
+    formula = "`|s|_q^2 - 2 <s, u>`, `q = ln(m) + 2`"
+    consistent_with = "NDCG"
+    cost = "`m`"
+    when = "long lists with few relevant documents"
+
     scratch_rows: ClassVar[int] = 2
 
     def __init__(
@@ -307,6 +260,14 @@ class QNorm(RelevanceObjective):
         check_number("scale_penalty", self.scale_penalty, low=0.0, high=1.0)
         super().check_params()
 
+    @property
+    def kernel(self) -> Callable[..., None]:
+        """That of the form."""
+        return _penalized_block if self.form == "penalized" else _normalized_block
+
+    def kernel_params(self) -> tuple[Any, ...]:
+        return (float(self.scale_penalty),)
+
     def _exponents(self, sizes: IntArray) -> FloatArray:
         if isinstance(self.q, str):
             exponents: FloatArray = np.log(np.maximum(sizes, 1)) + 2.0
@@ -328,27 +289,6 @@ class QNorm(RelevanceObjective):
         goals = (target / scale) ** np.repeat(dual - 1.0, layout.sizes)
         return target, goals, np.where(counts, exponents, 0.0), dual_norms, norms
 
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        *shared, norms = prepared
-        if self.form == "penalized":
-            _penalized_block(first, last, bounds, scores, *shared, scratch, grad, hess)
-        else:
-            penalty = float(self.scale_penalty)
-            _normalized_block(
-                first, last, bounds, scores, *shared, norms, penalty, scratch, grad, hess
-            )
-
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
     ) -> float:
@@ -367,3 +307,6 @@ def _q_norm(x: FloatArray, q: float) -> float:
     """Return ``|x|_q`` in plain NumPy, from ratios to the largest entry: powers may overflow."""
     top = float(np.abs(x).max())
     return top * float(np.sum((np.abs(x) / top) ** q)) ** (1.0 / q) if top > 0 else 0.0
+
+
+register_objective("qnorm", QNorm)

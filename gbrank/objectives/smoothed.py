@@ -1,10 +1,10 @@
-r"""Smoothing: any objective at scores that carry noise, drawn anew at every iteration.
+r"""Smoothing: any objective at scores that carry noise, drawn again at every iteration.
 
 With :math:`z` noise of a fixed distribution, the loss of a query becomes
 
 .. math:: E_z \, \ell(s + \sigma z) \approx \frac{1}{S} \sum_{j=1}^{S} \ell(s + \sigma z_j),
 
-gradient and curvature being the means of those at the noisy scores. Lists that are all but tied are
+gradient and hessian being the means of those at the noisy scores. Lists that are all but tied are
 then seen in many orders instead of one, so that a gradient that depends on the order, such as
 LambdaMART's, does not jump, and single labels weigh less. It is the idea behind YetiRank (logistic
 noise) and StochasticRank (normal noise). For Gumbel noise of scale 1 the order of noisy scores
@@ -20,12 +20,22 @@ from typing import Any
 
 import numpy as np
 
-from gbrank._compile import EXACT_MATH, kernel
-from gbrank.fastmath import log, random_key, random_uniform
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array, Objective
-from gbrank.objectives.params import check_choice, check_number, check_seed, check_whole
-from gbrank.objectives.wrapped import WrappedObjective
+from gbrank.core import (
+    EXACT_MATH,
+    FloatArray,
+    QueryLayout,
+    check_choice,
+    check_integer,
+    check_number,
+    check_seed,
+    kernel,
+    log,
+    random_key,
+    random_uniform,
+)
+from gbrank.objectives._registry import register_objective
+from gbrank.objectives._wrapped import WrappedObjective
+from gbrank.objectives.base import Objective
 
 _NOISES = {"gumbel": 0, "logistic": 1, "normal": 2}
 # A stream of its own: the wrapped objective may have the same seed.
@@ -60,6 +70,25 @@ def _add_share(start, stop, share, one_grad, one_hess, grad, hess):
         hess[i] += share * one_hess[i]
 
 
+def _smoothed_block(
+    first, last, bounds, scores, step, noisy, one_grad, one_hess, scale, samples, kind, seed,
+    iteration, scratch, grad, hess,
+):  # fmt: skip
+    start, stop = bounds[first], bounds[last]
+    if samples > 1:
+        grad[start:stop] = 0.0
+        hess[start:stop] = 0.0
+    else:
+        one_grad, one_hess = grad, hess
+    for sample in range(samples):
+        draw = iteration * samples + sample
+        _add_noise(first, last, bounds, scores, scale, kind, seed, draw, noisy)
+        step(first, last, bounds, noisy, draw, scratch, one_grad, one_hess)
+        if samples > 1:
+            share = np.float32(1.0 / samples)
+            _add_share(start, stop, share, one_grad, one_hess, grad, hess)
+
+
 class Smoothed(WrappedObjective):
     """Any objective at scores with noise, averaged over samples.
 
@@ -87,6 +116,16 @@ class Smoothed(WrappedObjective):
     True
     """
 
+    formula = (
+        "`E_z loss(s + scale z)` of any other objective, `z` Gumbel, logistic or normal noise, "
+        "drawn again for each tree"
+    )
+    consistent_with = "what the other is, up to the noise"
+    cost = "`samples` times the other's"
+    when = "noisy labels, and gradients that jump with the order"
+
+    kernel = staticmethod(_smoothed_block)
+
     def __init__(
         self,
         objective: str | Objective = "xendcg",
@@ -113,43 +152,17 @@ class Smoothed(WrappedObjective):
     def check_params(self) -> None:
         super().check_params()
         check_number("scale", self.scale, low=0.0)
-        check_whole("samples", self.samples, low=1)
+        check_integer("samples", self.samples, low=1)
         check_choice("noise", self.noise, tuple(_NOISES))
         check_seed(self.random_state)
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
-        inner, n_rows = self.inner, layout.n_rows
-        one = np.empty((2, n_rows if self.samples > 1 else 0), dtype=np.float32)
-        return inner, inner.prepare(labels, layout), np.empty(n_rows), one[0], one[1]
+        one = np.empty((2, layout.n_rows if self.samples > 1 else 0), dtype=np.float32)
+        return self.inner.make_step(labels, layout), np.empty(layout.n_rows), one[0], one[1]
 
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        inner, of_inner, noisy, one_grad, one_hess = prepared
-        start, stop = bounds[first], bounds[last]
-        scale, seed = float(self.scale), int(self.random_state)
-        kind, samples = _NOISES[self.noise], int(self.samples)
-        if samples > 1:
-            grad[start:stop] = 0.0
-            hess[start:stop] = 0.0
-        else:
-            one_grad, one_hess = grad, hess
-        for sample in range(samples):
-            draw = iteration * samples + sample
-            _add_noise(first, last, bounds, scores, scale, kind, seed, draw, noisy)
-            inner.step(first, last, bounds, noisy, of_inner, draw, scratch, one_grad, one_hess)
-            if samples > 1:
-                share = np.float32(1.0 / samples)
-                _add_share(start, stop, share, one_grad, one_hess, grad, hess)
+    def kernel_params(self) -> tuple[Any, ...]:
+        kind, seed = _NOISES[self.noise], int(self.random_state)
+        return float(self.scale), int(self.samples), kind, seed
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
@@ -163,3 +176,6 @@ class Smoothed(WrappedObjective):
             noisy = scores + self.scale * noise
             total += self.inner.query_loss(labels, noisy, query=query, iteration=draw)
         return total / self.samples
+
+
+register_objective("smoothed", Smoothed)

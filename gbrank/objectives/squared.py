@@ -5,7 +5,7 @@ Loss of a query of m documents, with u = G / Z the gains divided by the best DCG
     sum_i (s_i - u_i)^2                    reduction="sum"
     sum_i (s_i - u_i)^2 / (2 m)            reduction="mean"
 
-Gradient ``2 (s - u)`` and curvature 2, both times ``1 / (2 m)`` for the mean: the exact Hessian,
+Gradient ``2 (s - u)`` and hessian 2, both times ``1 / (2 m)`` for the mean: the exact Hessian,
 so that a leaf takes its best value in one step. ``norm=None`` regresses on G itself, the original
 loss, which is not consistent with NDCG.
 
@@ -20,22 +20,29 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.gains import DiscountSpec, GainSpec, compute_gains
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array
-from gbrank.objectives.params import check_choice
-from gbrank.objectives.relevance import RelevanceObjective
+from gbrank.core import (
+    DiscountSpec,
+    FloatArray,
+    GainSpec,
+    QueryLayout,
+    check_choice,
+    compute_gains,
+    kernel,
+)
+from gbrank.objectives._registry import register_objective
+from gbrank.objectives._relevance import RelevanceObjective
 
 _FARTHEST = 1e30
 
 
 @kernel()
-def _squared_rows(scores, target, curvature, grad, hess):
-    for i in range(len(scores)):
-        difference = min(max(scores[i] - target[i], -_FARTHEST), _FARTHEST)
-        grad[i] = np.float32(curvature[i] * difference)
-        hess[i] = np.float32(curvature[i])
+def _squared_block(first, last, bounds, scores, target, hessian, iteration, scratch, grad, hess):
+    a, b = bounds[first], bounds[last]  # documents do not depend on one another
+    s, u, c, g, h = scores[a:b], target[a:b], hessian[a:b], grad[a:b], hess[a:b]
+    for i in range(len(s)):
+        difference = min(max(s[i] - u[i], -_FARTHEST), _FARTHEST)
+        g[i] = np.float32(c[i] * difference)
+        h[i] = np.float32(c[i])
 
 
 class Squared(RelevanceObjective):
@@ -57,7 +64,7 @@ class Squared(RelevanceObjective):
     discount : "log", "power", "zipf", "exp" or callable, default="log"
         What a rank is worth: see :func:`gbrank.gains.compute_discounts`.
     reduction : {"sum", "mean"}, default="sum"
-        "mean" divides by twice the number of documents. Curvatures then are 1 / m, and a query
+        "mean" divides by twice the number of documents. Hessians then are 1 / m, and a query
         has total weight 1: mind LightGBM's ``min_sum_hessian_in_leaf``.
     n_jobs : int, default=None
         Threads of a step; ``None`` follows LightGBM's ``num_threads`` where that is visible.
@@ -76,7 +83,13 @@ class Squared(RelevanceObjective):
     array([2., 2., 2.], dtype=float32)
     """
 
-    exact_curvature: ClassVar[bool] = True
+    formula = "`sum (s_i - u_i)^2`, `u = G(r) / Z(r)`"
+    consistent_with = "NDCG; not with `norm=None`"
+    cost = "`m`"
+    when = "a guarantee at the price of regression"
+
+    kernel = staticmethod(_squared_block)
+    exact_hessian: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -110,21 +123,6 @@ class Squared(RelevanceObjective):
         of_query = 2.0 / (2.0 * np.maximum(layout.sizes, 1) if self.reduction == "mean" else 1.0)
         return target, np.repeat(np.where(counts, of_query, 0.0), layout.sizes)
 
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        rows = slice(bounds[first], bounds[last])  # documents do not depend on one another
-        _squared_rows(scores[rows], *(values[rows] for values in prepared), grad[rows], hess[rows])
-
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
     ) -> float:
@@ -136,3 +134,6 @@ class Squared(RelevanceObjective):
             return 0.0
         total = float(np.sum(np.clip(scores - target, -_FARTHEST, _FARTHEST) ** 2))
         return total / (2 * len(labels)) if self.reduction == "mean" else total
+
+
+register_objective("squared", Squared)

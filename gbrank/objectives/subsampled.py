@@ -3,19 +3,24 @@ r"""Subsampling by query: every tree sees some of the queries, each of them whol
 Row subsampling tears lists apart, and LightGBM's own ``bagging_by_query`` pairs gradients with the
 wrong rows when the objective is a callable. Here queries are dropped where gradients are made: a
 query :math:`q` is kept at an iteration :math:`t` if :math:`u(t, q) <` ``fraction``, with :math:`u`
-uniform and a function of seed, iteration and query alone; the gradients and curvatures of all rows
+uniform and a function of seed, iteration and query alone; the gradients and hessians of all rows
 of a dropped query are 0, so that they move neither splits nor leaf values. They still count as rows
 in ``min_data_in_leaf``.
 """
 
 from typing import Any
 
-from gbrank._compile import kernel
-from gbrank.fastmath import random_key, random_uniform
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array, Objective
-from gbrank.objectives.params import check_number, check_seed
-from gbrank.objectives.wrapped import WrappedObjective
+from gbrank.core import (
+    FloatArray,
+    QueryLayout,
+    check_number,
+    check_seed,
+    kernel,
+    random_key,
+    random_uniform,
+)
+from gbrank.objectives._wrapped import WrappedObjective
+from gbrank.objectives.base import Objective
 
 # A stream of its own: the wrapped objective may have the same seed.
 _STREAM = 0x51BEEF
@@ -35,8 +40,15 @@ def _zero_dropped(first, last, bounds, fraction, seed, iteration, grad, hess):
             hess[bounds[q] : bounds[q + 1]] = 0.0
 
 
+def _subsampled_block(
+    first, last, bounds, scores, step, fraction, seed, iteration, scratch, grad, hess
+):
+    step(first, last, bounds, scores, iteration, scratch, grad, hess)
+    _zero_dropped(first, last, bounds, fraction, seed, iteration, grad, hess)
+
+
 class QuerySubsampled(WrappedObjective):
-    """Any objective, on a part of the queries that is drawn anew for each tree.
+    """Any objective, on a part of the queries that is drawn again for each tree.
 
     Parameters
     ----------
@@ -57,6 +69,8 @@ class QuerySubsampled(WrappedObjective):
     >>> hess.reshape(4, 2)[:, 0]  # two of the four queries are dropped in this iteration
     array([..., dtype=float32)
     """
+
+    kernel = staticmethod(_subsampled_block)
 
     def __init__(
         self,
@@ -83,25 +97,10 @@ class QuerySubsampled(WrappedObjective):
         check_seed(self.random_state)
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
-        inner = self.inner
-        return inner, inner.prepare(labels, layout)
+        return (self.inner.make_step(labels, layout),)
 
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        inner, of_inner = prepared
-        inner.step(first, last, bounds, scores, of_inner, iteration, scratch, grad, hess)
-        fraction, seed = float(self.fraction), int(self.random_state)
-        _zero_dropped(first, last, bounds, fraction, seed, iteration, grad, hess)
+    def kernel_params(self) -> tuple[Any, ...]:
+        return float(self.fraction), int(self.random_state)
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int

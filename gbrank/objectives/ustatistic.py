@@ -2,7 +2,7 @@ r"""Aggregation before learning: consistent training from comparisons, clicks an
 
 Of the observations :math:`Y_1, \dots, Y_{n_q}` of a query, k are drawn without replacement and
 aggregated into one score per document, :math:`s(Y_{i_1}, \dots, Y_{i_k})`; these scores, counted
-from the lowest of the query, are the labels of a listwise objective :math:`\varphi`. Drawn anew at
+from the lowest of the query, are the labels of a listwise objective :math:`\varphi`. Drawn again at
 every boosting iteration, gradients are in expectation those of the U-statistic of order k
 
 .. math:: \frac{1}{n} \sum_q n_q \binom{n_q}{k}^{-1} \sum_{i_1 < \dots < i_k}
@@ -25,14 +25,13 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_scores, count_rows
-from gbrank.objectives.base import Float32Array, Objective
-from gbrank.objectives.drawn_labels import DrawnLabels
-from gbrank.objectives.observed import bind_observations, check_observations, query_weights
-from gbrank.objectives.params import check_seed, check_whole
+from gbrank.core import FloatArray, QueryLayout, check_integer, check_seed, kernel
+from gbrank.objectives._drawn_labels import DrawnLabels
+from gbrank.objectives._observed import bind_observations, check_observations, query_weights
+from gbrank.objectives._registry import register_objective
+from gbrank.objectives._wrapped import WrappedObjective
+from gbrank.objectives.base import Objective
 from gbrank.preferences import get_method
 
 
@@ -45,7 +44,24 @@ def _scale_queries(first, last, bounds, weights, grad, hess):
             hess[row] *= weight
 
 
-class UStatistic(Objective):
+def _ustatistic_block(
+    first, last, bounds, scores, base, weights, step, drawn_labels, iteration, scratch, grad, hess
+):
+    if step is not None:
+        step(first, last, bounds, scores, iteration, scratch, grad, hess)
+    else:
+        labels = drawn_labels.run(first, last, iteration)
+        rows = slice(bounds[first], bounds[last])
+        # queries before the first are empty here, so that all others keep their numbers, on which
+        # random numbers of the base depend
+        own = np.zeros(last + 1, dtype=np.int64)
+        own[first:] = bounds[first : last + 1] - bounds[first]
+        step = base.make_step(labels, QueryLayout(own))
+        step(first, last, own, scores[rows], iteration, scratch, grad[rows], hess[rows])
+    _scale_queries(first, last, bounds, weights, grad, hess)
+
+
+class UStatistic(WrappedObjective):
     """A listwise objective on labels that are aggregated from preferences.
 
     Every boosting iteration draws ``order`` observations of each query without replacement,
@@ -91,6 +107,16 @@ class UStatistic(Objective):
     [0, 2, 1]
     """
 
+    formula = (
+        "any other loss, on labels aggregated from `k` observed preferences drawn again for each "
+        "tree"
+    )
+    consistent_with = "what its base is, as `k` grows with the number of observations"
+    cost = "its base, and `k`"
+    when = "comparisons and clicks instead of labels"
+
+    kernel = staticmethod(_ustatistic_block)
+    wraps: ClassVar[str] = "base"
     needs_observations: ClassVar[bool] = True
 
     def __init__(
@@ -113,53 +139,16 @@ class UStatistic(Objective):
         self.n_jobs = n_jobs
         self.check_params()
 
-    # --- what it is follows from the base ---------------------------------------------------------
-
-    def base_objective(self) -> Objective:
-        """Return the listwise objective as an instance."""
-        from gbrank.objectives import get_objective  # the registry knows this module too
-
-        return get_objective(self.base)
-
     @property
     def uses_random_numbers(self) -> bool:  # type: ignore[override]
         """Whether anything is drawn: observations, or what the base draws."""
         drawn = self.order is not None and not isinstance(self.observations, str)
-        return drawn or self.base_objective().uses_random_numbers
-
-    @property
-    def has_loss(self) -> bool:  # type: ignore[override]
-        """As of the base."""
-        return self.base_objective().has_loss
-
-    @property
-    def exact_curvature(self) -> bool:  # type: ignore[override]
-        """As of the base."""
-        return self.base_objective().exact_curvature
-
-    @property
-    def shift_invariant(self) -> bool:  # type: ignore[override]
-        """As of the base."""
-        return self.base_objective().shift_invariant
-
-    @property
-    def scratch_rows(self) -> int:  # type: ignore[override]
-        """As of the base."""
-        return self.base_objective().scratch_rows
-
-    def query_cost(self, sizes: IntArray) -> IntArray:
-        return self.base_objective().query_cost(sizes)
-
-    def plain_gradient(self) -> "UStatistic":
-        plain = self.base_objective().plain_gradient()
-        return type(self)(**{**self.get_params(deep=False), "base": plain})
-
-    # --- training ---------------------------------------------------------------------------------
+        return drawn or self.inner.uses_random_numbers
 
     def check_params(self) -> None:
         check_observations(self.observations)
-        base = self.base_objective()
-        base.check_params()
+        super().check_params()
+        base = self.inner
         if base.needs_observations or getattr(base, "observations", None) is not None:
             raise ValueError(f"base must be an objective that learns from labels, got {base!r}")
         gain = getattr(base, "gain", None)
@@ -169,7 +158,7 @@ class UStatistic(Objective):
                 f"is a table: {gain!r}"
             )
         if self.order is not None:
-            check_whole("order", self.order, low=1, also="None")
+            check_integer("order", self.order, low=1, also="None")
         get_method(self.method).read_parameters(**self._method_params())
         check_seed(self.random_state)
 
@@ -192,50 +181,22 @@ class UStatistic(Objective):
         return DrawnLabels(bound, method, numbers, order, int(self.random_state))
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
-        base, drawn_labels = self.base_objective(), self._drawn_labels(labels, layout)
-        weights = query_weights(drawn_labels.bound)
-        fixed = None
-        if not drawn_labels.draws:
-            fixed = base.prepare(drawn_labels.run(0, layout.n_queries, 0), layout)
-        return base, weights, fixed, drawn_labels
+        base, drawn_labels = self.inner, self._drawn_labels(labels, layout)
+        step = None
+        if not drawn_labels.draws:  # the labels of all iterations are the same
+            step = base.make_step(drawn_labels.run(0, layout.n_queries, 0), layout)
+        return base, query_weights(drawn_labels.bound), step, drawn_labels
 
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        base, weights, fixed, drawn_labels = prepared
-        if fixed is not None:
-            base.step(first, last, bounds, scores, fixed, iteration, scratch, grad, hess)
-        else:
-            labels = drawn_labels.run(first, last, iteration)
-            rows = slice(bounds[first], bounds[last])
-            # queries before the first are empty here, so that all others keep their numbers, on
-            # which random numbers of the base depend
-            own_bounds = np.zeros(last + 1, dtype=np.int64)
-            own_bounds[first:] = bounds[first : last + 1] - bounds[first]
-            of_base = base.prepare(labels, QueryLayout(own_bounds))
-            own = (scores[rows], of_base, iteration, scratch, grad[rows], hess[rows])
-            base.step(first, last, own_bounds, *own)
-        _scale_queries(first, last, bounds, weights, grad, hess)
-
-    def loss(
-        self, labels: ArrayLike, scores: ArrayLike, group: ArrayLike, *, iteration: int = 0
+    def query_losses(
+        self, labels: FloatArray, scores: FloatArray, layout: QueryLayout, iteration: int
     ) -> FloatArray:
         """Return the base's loss of every query on the labels of this iteration, weighted."""
-        self.check_params()
-        layout = QueryLayout.from_group(group, count_rows(labels, "labels"))
-        drawn_labels = self._drawn_labels(check_labels(labels, layout), layout)
+        drawn_labels = self._drawn_labels(labels, layout)
         drawn = drawn_labels.run(0, layout.n_queries, iteration)
-        of_base = self.base_objective().loss(
-            drawn, check_scores(scores, layout), group, iteration=iteration
-        )
+        self.inner.check_labels(drawn, layout)
+        of_base = self.inner.query_losses(drawn, scores, layout, iteration)
         weighted: FloatArray = query_weights(drawn_labels.bound) * of_base
         return weighted
+
+
+register_objective("ustatistic", UStatistic)

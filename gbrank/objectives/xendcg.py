@@ -8,7 +8,7 @@ Loss of a query with labels r and scores s::
 
 with gamma_i one of
 
-- "uniform": uniform in [0, 1), drawn anew for every document at every boosting iteration t;
+- "uniform": uniform in [0, 1), drawn again for every document at every boosting iteration t;
 - "annealed": 1/2 + (u - 1/2) e^(-t/anneal) with such a u, from uniform towards the constant 1/2;
 - "tight": the gamma in [0, 1]^m that makes the loss, and so the bound on NDCG that it gives
   (theorem 1), smallest at the current scores. The loss is a ratio of sums that are linear in gamma,
@@ -17,7 +17,7 @@ with gamma_i one of
   convex;
 - one constant.
 
-Gradient ``rho - phi``; numerator and curvature: see :mod:`gbrank.objectives.softmax`.
+Gradient ``rho - phi``; numerator and hessian: see :mod:`gbrank.objectives._softmax`.
 
 It is a convex bound on (minus, translated, log-transformed) NDCG, and consistent with NDCG when
 each query has one fixed label vector or single clicks; in general it is not.
@@ -30,19 +30,28 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gbrank._compile import EXACT_MATH, kernel
-from gbrank.fastmath import exp, random_key, random_uniform
-from gbrank.gains import compute_gains
-from gbrank.layout import FloatArray, IntArray, QueryLayout
-from gbrank.objectives.base import Float32Array, Objective
-from gbrank.objectives.params import check_choice, check_number, check_seed
-from gbrank.objectives.softmax import (
+from gbrank.core import (
+    EXACT_MATH,
+    FloatArray,
+    QueryLayout,
+    check_choice,
+    check_number,
+    check_seed,
+    compute_gains,
+    exp,
+    kernel,
+    random_key,
+    random_uniform,
+)
+from gbrank.objectives._kernels import zero_step
+from gbrank.objectives._registry import register_objective
+from gbrank.objectives._softmax import (
     SOFTMAX_ROWS,
     check_neumann_order,
     log_partition,
     softmax_step,
-    zero_step,
 )
+from gbrank.objectives.base import Objective
 
 _CONSTANT, _COUNTER, _LIGHTGBM, _ANNEALED, _TIGHT = 0, 1, 2, 3, 4
 # The fixed point is a vertex of the cube and is reached exactly; this many passes have always done.
@@ -128,21 +137,9 @@ def _draw_target(powers, scores, source, gamma, seed, iteration, query, target):
 
 @kernel()
 def _xendcg_block(
-    first,
-    last,
-    bounds,
-    scores,
-    powers,
-    source,
-    gamma,
-    eps,
-    order,
-    seed,
-    iteration,
-    scratch,
-    grad,
+    first, last, bounds, scores, powers, source, gamma, eps, order, seed, iteration, scratch, grad,
     hess,
-):
+):  # fmt: skip
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
         if b - a > 1:
@@ -166,7 +163,7 @@ class XENDCG(Objective):
         bound is tightest; or a constant. With 1.0 a query without a relevant document has no target
         and is left out.
     neumann_order : {0, 2, 4}, default=2
-        Off-diagonal curvature carried by the gradient; 0 gives the plain gradient, 2 is what
+        Off-diagonal hessian carried by the gradient; 0 gives the plain gradient, 2 is what
         LightGBM's ``rank_xendcg`` does.
     eps : float, default=0.0
         Weight of a nonexistent document that takes probability from the others.
@@ -191,8 +188,20 @@ class XENDCG(Objective):
     (array([-0.3,  0.3], dtype=float32), array([0.25, 0.25], dtype=float32))
     """
 
+    formula = (
+        "`-sum phi_i log rho_i`, `phi_i = (2^r_i - gamma_i) / sum_j (2^r_j - gamma_j)`, `gamma` "
+        "uniform in [0, 1), drawn again for each tree"
+    )
+    consistent_with = (
+        "NDCG, if each query has one fixed label vector or single clicks; not in general. A convex "
+        "bound on NDCG"
+    )
+    cost = "`m`"
+    when = "the default; cheap, also on long lists"
+
+    kernel = staticmethod(_xendcg_block)
     scratch_rows: ClassVar[int] = SOFTMAX_ROWS + 1
-    exact_curvature: ClassVar[bool] = True
+    exact_hessian: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -243,7 +252,11 @@ class XENDCG(Objective):
         compute_gains(labels, "exp", layout)
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
-        return (compute_gains(labels, "exp", layout) + 1.0, *self._gamma_source())
+        return (compute_gains(labels, "exp", layout) + 1.0,)
+
+    def kernel_params(self) -> tuple[Any, ...]:
+        order, seed = int(self.neumann_order), int(self.random_state)
+        return *self._gamma_source(), float(self.eps), order, seed
 
     def _gamma_source(self) -> tuple[int, float]:
         if not isinstance(self.gamma, str):
@@ -253,33 +266,6 @@ class XENDCG(Objective):
         if self.gamma == "annealed":
             return _ANNEALED, float(self.anneal)
         return (_COUNTER if self.generator == "counter" else _LIGHTGBM), 0.0
-
-    def step(
-        self,
-        first: int,
-        last: int,
-        bounds: IntArray,
-        scores: FloatArray,
-        prepared: tuple[Any, ...],
-        iteration: int,
-        scratch: FloatArray,
-        grad: Float32Array,
-        hess: Float32Array,
-    ) -> None:
-        _xendcg_block(
-            first,
-            last,
-            bounds,
-            scores,
-            *prepared,
-            float(self.eps),
-            self.neumann_order,
-            self.random_state,
-            iteration,
-            scratch,
-            grad,
-            hess,
-        )
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
@@ -304,3 +290,6 @@ def _least_loss(powers: FloatArray, costs: FloatArray) -> float:
     targets = powers[None, :] - (costs[None, :] >= np.append(costs, np.inf)[:, None])
     targets = targets[targets.sum(axis=1) > 0]
     return float((targets @ costs / targets.sum(axis=1)).min())
+
+
+register_objective("xendcg", XENDCG)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.layout import FloatArray
+from gbrank.core import FloatArray
 
 BETTER, WORSE, NEUTRAL = "#1f5fa8", "#c8553d", "#444444"
 

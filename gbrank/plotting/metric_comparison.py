@@ -6,10 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.layout import FloatArray, check_query_weights
-from gbrank.metrics import Metric, compare, evaluate, get_metric
-from gbrank.metrics.base import layout_of
-from gbrank.metrics.comparison import bootstrap_intervals
+from gbrank.metrics import Metric, compare, get_metric, mean_intervals
 from gbrank.plotting.base import BETTER, NEUTRAL, Display
 
 
@@ -101,14 +98,19 @@ class MetricComparisonDisplay(Display):
         if not isinstance(scores, Mapping):
             raise TypeError(f"scores must be a dict of models, got {type(scores).__name__}")
         chosen = get_metric(metric)
-        resampling: dict[str, Any] = {
+        options: dict[str, Any] = {
+            "qid": qid,
+            "group": group,
+            "metric": chosen,
+            "sample_weight": sample_weight,
             "confidence": confidence,
             "n_resamples": n_resamples,
             "random_state": random_state,
         }
         if baseline is None:
-            values = _values_and_weights(labels, scores, qid, group, chosen, sample_weight)
-            means, intervals = _means_with_intervals(*values, **resampling)
+            found = mean_intervals(labels, scores, **options)
+            means = {name: mean for name, (mean, _, _) in found.items()}
+            intervals = {name: (low, high) for name, (_, low, high) in found.items()}
         else:
             if baseline not in scores:
                 raise ValueError(f"baseline must be one of {list(scores)}, got {baseline!r}")
@@ -116,11 +118,7 @@ class MetricComparisonDisplay(Display):
             compared = compare(
                 labels,
                 {name: scores[name] for name in [*others, baseline]},  # others minus baseline
-                qid=qid,
-                group=group,
-                metric=chosen,
-                sample_weight=sample_weight,
-                **resampling,
+                **options,
             )
             pairs = {name: compared[str(name), str(baseline)] for name in others}
             means = {str(name): pair.difference for name, pair in pairs.items()}
@@ -151,48 +149,3 @@ class MetricComparisonDisplay(Display):
             ax.set_xlabel(f"difference of {self.metric} from {self.baseline}, {level}")
         ax.grid(axis="x", alpha=0.3)
         return self
-
-
-def _values_and_weights(
-    labels: ArrayLike,
-    scores: Mapping[str, ArrayLike],
-    qid: Any,
-    group: Any,
-    metric: Metric,
-    sample_weight: ArrayLike | None,
-) -> tuple[dict[str, FloatArray], FloatArray]:
-    """Return the values of each model and the weights, one per query that counts."""
-    table = evaluate(labels, scores, qid=qid, group=group, metrics=metric, per_query=True)
-    values = table[metric.full_name]
-    weights = np.ones(values.shape[1])
-    if sample_weight is not None:
-        weights = check_query_weights(sample_weight, layout_of(labels, qid, group))
-    counted = ~np.isnan(values[0]) & (weights > 0)
-    if np.count_nonzero(counted) < 2:
-        raise ValueError(
-            f"at least two queries must count for an interval, but {np.count_nonzero(counted)} of "
-            f"{len(counted)} do: the others are blank or have weight 0"
-        )
-    return dict(zip(table.models, values[:, counted], strict=True)), weights[counted]
-
-
-def _means_with_intervals(
-    values: dict[str, FloatArray],
-    weights: FloatArray,
-    *,
-    confidence: float,
-    n_resamples: int,
-    random_state: int,
-) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must be a number between 0 and 1, got {confidence!r}")
-    stacked = np.array(list(values.values()))
-    relative = weights / weights.mean()
-    means = (relative * stacked).mean(axis=1, keepdims=True)
-    # what each query adds to the weighted mean, to first order, as in gbrank.metrics.compare
-    influence = means + relative * (stacked - means)
-    intervals = bootstrap_intervals(influence, confidence, n_resamples, random_state)
-    return (
-        dict(zip(values, means[:, 0].tolist(), strict=True)),
-        dict(zip(values, intervals, strict=True)),
-    )

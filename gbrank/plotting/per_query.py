@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.layout import FloatArray
+from gbrank.core import FloatArray
 from gbrank.metrics import Metric, compare
 from gbrank.plotting.base import BETTER, NEUTRAL, WORSE, Display, one_row
 

@@ -1,25 +1,22 @@
 """Learning from comparisons, clicks and partial orders instead of labels."""
 
-from gbrank.preferences.aggregation import METHODS, aggregate, get_method
+from gbrank.preferences._method import METHODS, Method
+from gbrank.preferences._pairs import make_workspace
+from gbrank.preferences.aggregation import aggregate, get_method
 from gbrank.preferences.base import Observations
 from gbrank.preferences.binding import BoundObservations
-from gbrank.preferences.methods._method import Method
-from gbrank.preferences.methods._pairs import make_workspace
-from gbrank.preferences.methods.borda import borda
-from gbrank.preferences.methods.bradley_terry import bradley_terry
-from gbrank.preferences.methods.cascade import cascade
-from gbrank.preferences.methods.log_odds import log_odds
-from gbrank.preferences.methods.mean_adjacency import mean_adjacency
-from gbrank.preferences.methods.principal_eigenvector import principal_eigenvector
-from gbrank.preferences.methods.thurstone_mosteller import thurstone_mosteller
-from gbrank.preferences.methods.win_rate import win_rate
-from gbrank.preferences.observations import (
-    Comparisons,
-    PartialOrders,
-    Selections,
-)
+from gbrank.preferences.borda import borda as borda
+from gbrank.preferences.bradley_terry import bradley_terry as bradley_terry
+from gbrank.preferences.cascade import cascade as cascade
+from gbrank.preferences.log_odds import log_odds as log_odds
+from gbrank.preferences.mean_adjacency import mean_adjacency as mean_adjacency
+from gbrank.preferences.observations import Comparisons, PartialOrders, Selections
+from gbrank.preferences.order import aggregation_order
+from gbrank.preferences.principal_eigenvector import principal_eigenvector as principal_eigenvector
 from gbrank.preferences.readers import read_catboost_pairs
 from gbrank.preferences.summary import Summary, summarize
+from gbrank.preferences.thurstone_mosteller import thurstone_mosteller as thurstone_mosteller
+from gbrank.preferences.win_rate import win_rate as win_rate
 
 __all__ = [
     "METHODS",
@@ -31,16 +28,13 @@ __all__ = [
     "Selections",
     "Summary",
     "aggregate",
-    "borda",
-    "bradley_terry",
-    "cascade",
+    "aggregation_order",
     "get_method",
-    "log_odds",
     "make_workspace",
-    "mean_adjacency",
-    "principal_eigenvector",
     "read_catboost_pairs",
     "summarize",
-    "thurstone_mosteller",
-    "win_rate",
+    *METHODS,
 ]
+
+# doctest looks for functions that are written in a file; those of methods are made from one
+__test__ = {name: globals()[name].__doc__ for name in METHODS}

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gbrank.layout import IntArray, QueryLayout
+from gbrank.core import IntArray, QueryLayout
 from gbrank.preferences._ids import read_clicks, read_ids
 
 
@@ -33,8 +33,8 @@ def columns(frame: Any, **names: str | None) -> list[Any]:
     return found
 
 
-def refuse_mixed(ids: Any, grouping: QueryLayout, group: str, name: str) -> None:
-    """Refuse rows that belong together and yet differ in what they must share."""
+def check_shared(ids: Any, grouping: QueryLayout, group: str, name: str) -> None:
+    """Raise an error for rows that belong together and yet differ in what they must share."""
     if ids is None:
         return
     codes = read_ids(grouping.sort(ids), name).codes

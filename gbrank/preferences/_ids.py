@@ -1,6 +1,6 @@
 """How items, query ids, positions and weights of observations are read, before a layout is known.
 
-The rules for ids are those of :mod:`gbrank.layout`; what differs is that an entry belongs to an
+The rules for ids are those of :mod:`gbrank.core.ids`; what differs is that an entry belongs to an
 observation, not to a row, and errors say so.
 """
 
@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gbrank.layout import (
+from gbrank.core import (
     FloatArray,
     IntArray,
-    _as_qid,
-    _number_runs,
-    _numbers,
-    _one_dimensional,
+    as_ids,
+    as_numbers,
+    is_missing,
+    number_runs,
+    one_dimensional,
 )
 
 #: What an item may be: a row of X, a key that each row has, or a place among the rows of its query.
@@ -59,14 +60,14 @@ def _places_in(table: NDArray[Any], wanted: NDArray[Any]) -> IntArray:
 
 
 def read_ids(values: Any, name: str) -> Ids:
-    """Number ids; refuse missing and unhashable ones."""
+    """Number ids; missing and unhashable ones are errors."""
     try:
-        array = _as_qid(values)
+        array = as_ids(values)
         if isinstance(array, np.ndarray) and array.dtype.kind in "iu" and len(array):
             low, high = int(array.min()), int(array.max())
             if high - low < 2 * len(array) + 1024:  # so near to each other that a table is short
                 return _number_small(array, low, high)
-        starts, codes, distinct = _number_runs(array)
+        starts, codes, distinct = number_runs(array)
     except (TypeError, ValueError) as error:
         text = str(error).replace("qid", name).replace("row", "entry")
         raise type(error)(text) from None
@@ -95,76 +96,69 @@ def read_items(values: Any, name: str, kind: str) -> IntArray | Ids:
     if kind == "key":
         return read_ids(values, name)
     try:
-        return read_whole_numbers(values, name)
+        return read_integers(values, name)
     except TypeError as error:
         raise TypeError(f'{error}; for items that are not {kind}s give items="key"') from None
 
 
-def read_whole_numbers(values: Any, name: str, *, low: int = 0) -> IntArray:
-    """Return whole numbers >= ``low`` as int64; say which entry is none."""
-    array = _one_dimensional(values, name)
+def read_integers(values: Any, name: str, *, low: int = 0) -> IntArray:
+    """Return integers >= ``low`` as int64; say which entry is none."""
+    array = one_dimensional(values, name)
     if array.dtype.kind in "iu":
         if array.dtype == np.uint64 and len(array) and int(array.max()) >= 2**63:
-            raise ValueError(f"{name} must be whole numbers below 2^63, got {array.max()}")
-        whole = np.array(array, dtype=np.int64)  # a copy: the caller's array may change
-        wrong = whole < low
+            raise ValueError(f"{name} must be integers below 2^63, got {array.max()}")
+        integers = np.array(array, dtype=np.int64)  # a copy: the caller's array may change
+        wrong = integers < low
     else:
-        numbers = _numbers(values if len(array) else np.empty(0), name)
+        numbers = as_numbers(values if len(array) else np.empty(0), name)
         wrong = ~((numbers >= low) & (numbers == np.floor(numbers)) & (numbers < 2.0**53))
-        whole = np.where(wrong, low, numbers).astype(np.int64)
+        integers = np.where(wrong, low, numbers).astype(np.int64)
     if wrong.any():
         at = int(np.argmax(wrong))
         raise ValueError(
-            f"{name} must be whole numbers >= {low}, but entry {at} is {array.tolist()[at]!r}"
+            f"{name} must be integers >= {low}, but entry {at} is {array.tolist()[at]!r}"
         )
-    return whole
+    return integers
 
 
 def read_clicks(values: Any) -> IntArray:
     """Return clicked positions; None, NaN and -1 all mean that nothing was clicked."""
-    array = _one_dimensional(values, "clicked")
+    array = one_dimensional(values, "clicked")
     if array.dtype.kind == "f":
         array = np.where(np.isnan(array), -1.0, array)
     elif array.dtype.kind == "O":
-        array = np.array([-1 if _is_missing(entry) else entry for entry in array.tolist()])
-    return read_whole_numbers(array, "clicked", low=-1)
+        array = np.array([-1 if is_missing(entry) else entry for entry in array.tolist()])
+    return read_integers(array, "clicked", low=-1)
 
 
-def _is_missing(entry: Any) -> bool:
-    try:
-        return entry is None or not bool(entry == entry)
-    except TypeError:  # pandas' NA is neither equal nor unequal to itself
-        return True
-
-
-def read_weight(weight: Any, count: int) -> FloatArray | None:
-    """Return one finite weight >= 0 per observation, or None."""
+def read_weight(
+    weight: Any, count: int, name: str = "weight", of: str = "observation"
+) -> FloatArray | None:
+    """Return one finite weight >= 0 per observation (or edge), or None."""
     if weight is None:
         return None
-    values = _numbers(weight, "weight")
-    check_count(len(values), count, "weight")
+    values = as_numbers(weight, name)
+    check_count(len(values), count, name, of)
     wrong = ~((values >= 0) & (values < np.inf))
     if wrong.any():
         at = int(np.argmax(wrong))
         raise ValueError(
-            f"weight must be finite numbers >= 0, but that of observation {at} is {values[at]:g}"
+            f"{name} must be finite numbers >= 0, but that of {of} {at} is {values[at]:g}"
         )
     # As for weights of rows; sums of larger ones might overflow.
     if values.max(initial=0.0) > _LARGEST_WEIGHT:
         at = int(np.argmax(values))
         raise ValueError(
-            f"weight must be at most {_LARGEST_WEIGHT:g}, the largest number of single precision, "
-            f"but that of observation {at} is {values[at]:g}"
+            f"{name} must be at most {_LARGEST_WEIGHT:g}, the largest number of single precision, "
+            f"but that of {of} {at} is {values[at]:g}"
         )
     return values.copy()
 
 
-def check_count(got: int, expected: int, name: str) -> None:
-    """Refuse an argument that has not one entry per observation."""
+def check_count(got: int, expected: int, name: str, of: str = "observation") -> None:
+    """Raise an error for an argument that has not one entry per observation (or edge)."""
     if got != expected:
-        raise ValueError(
-            f"{name} must have one entry per observation: got {got} for {expected} observations"
-        )
+        raise ValueError(f"{name} must have one entry per {of}: got {got} for {expected} {of}s")
 
 
 def read_ragged(values: Any, lengths: Any, name: str) -> tuple[Any, IntArray]:
@@ -184,7 +178,7 @@ def read_ragged(values: Any, lengths: Any, name: str) -> tuple[Any, IntArray]:
     else:
         if not hasattr(values, "__len__"):
             raise TypeError(f"{name} must be a list or an array, got {type(values).__name__}")
-        flat, sizes = values, read_whole_numbers(lengths, "lengths")
+        flat, sizes = values, read_integers(lengths, "lengths")
         if int(sizes.sum()) != len(flat):
             raise ValueError(
                 f"lengths must sum to the number of entries of {name}: they sum to "

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gbrank.layout import IntArray, QueryLayout, _stable_argsort
+from gbrank.core import IntArray, QueryLayout, stable_argsort
 from gbrank.preferences._ids import Ids, read_ids
 from gbrank.preferences._orders import find_keys
 
@@ -28,7 +28,7 @@ class Locator:
             raise ValueError("layout or qid must be given: the query id of each row")
         if layout is not None and not isinstance(layout, QueryLayout):
             raise TypeError(
-                f"layout must be a gbrank.layout.QueryLayout, got {type(layout).__name__}; "
+                f"layout must be a gbrank.core.queries.QueryLayout, got {type(layout).__name__}; "
                 "with query ids give qid= instead"
             )
         self.observations = observations
@@ -66,7 +66,7 @@ class Locator:
         codes = layout.sort(ids.codes)
         queries = np.repeat(np.arange(layout.n_queries), layout.sizes)
         both = queries * max(len(ids.distinct), 1) + codes
-        self.key_order = _stable_argsort(both)
+        self.key_order = stable_argsort(both)
         self.ordered_keys = codes[self.key_order]
         repeated = both[self.key_order[1:]] == both[self.key_order[:-1]]
         if repeated.any():
@@ -84,17 +84,17 @@ class Locator:
             places = self._places_of_keys(items, owner, name)
         elif self.observations.items == "position":
             queries = self._query_of(owner)
-            self._refuse(items >= layout.sizes[queries], items, owner, name, "lies beyond its rows")
+            self._check(items >= layout.sizes[queries], items, owner, name, "lies beyond its rows")
             places = layout.bounds[queries] + items
         else:
             n_rows = layout.n_rows
-            self._refuse(items >= n_rows, items, owner, name, f"is no row: there are {n_rows} rows")
+            self._check(items >= n_rows, items, owner, name, f"is no row: there are {n_rows} rows")
             places = items if layout.order is None else layout.inverse[items]
             if self.query is None:
                 self._queries_by_item(places, owner)
         queries = self._query_of(owner)
         local = places - layout.bounds[queries]
-        self._refuse(
+        self._check(
             (local < 0) | (local >= layout.sizes[queries]),
             items,
             owner,
@@ -108,7 +108,7 @@ class Locator:
         places = np.empty(len(numbers), dtype=np.int64)
         queries, bounds = self._query_of(owner), self.layout.bounds
         find_keys(bounds, self.ordered_keys, self.key_order, queries, numbers, places)
-        self._refuse(places < 0, items, owner, name, "is not a key of its rows")
+        self._check(places < 0, items, owner, name, "is not a key of its rows")
         return places
 
     def _queries_by_item(self, places: IntArray, owner: Owner) -> None:
@@ -133,7 +133,7 @@ class Locator:
         queries: IntArray = self.query if owner is None else self.query[owner]
         return queries
 
-    def _refuse(
+    def _check(
         self,
         wrong: NDArray[np.bool_],
         items: IntArray | Ids,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gbrank._compile import kernel
+from gbrank.core import kernel
 
 
 @kernel()

@@ -1,37 +1,11 @@
-"""All aggregations by name."""
+"""Aggregations by their names."""
 
 from typing import Any
 
-from gbrank.layout import FloatArray, QueryLayout
-from gbrank.objectives.params import check_choice
+from gbrank.core import FloatArray, QueryLayout, check_choice
+from gbrank.preferences._method import METHODS, Method
 from gbrank.preferences.base import Observations
 from gbrank.preferences.binding import BoundObservations
-from gbrank.preferences.methods import (
-    borda,
-    bradley_terry,
-    cascade,
-    log_odds,
-    mean_adjacency,
-    principal_eigenvector,
-    thurstone_mosteller,
-    win_rate,
-)
-from gbrank.preferences.methods._method import Method
-
-#: Every aggregation by its name.
-METHODS: dict[str, Method] = {
-    module.METHOD.name: module.METHOD
-    for module in (
-        mean_adjacency,
-        log_odds,
-        thurstone_mosteller,
-        bradley_terry,
-        borda,
-        win_rate,
-        principal_eigenvector,
-        cascade,
-    )
-}
 
 
 def get_method(method: str) -> Method:
@@ -70,14 +44,13 @@ def aggregate(
     ----------
     observations : Comparisons, PartialOrders or Selections.
     method : str, default="log_odds"
-        "mean_adjacency", "log_odds", "thurstone_mosteller", "bradley_terry", "borda", "win_rate",
-        "principal_eigenvector", or for Selections "cascade".
+        A key of :data:`METHODS`, each the name of a function here; "cascade" is for Selections.
     layout : the queries of the rows, default=None
         May be left out where ``qid`` is given.
     qid : query id of each row, default=None.
     keys : key of each row, for ``items="key"``, default=None.
     n_jobs : number of threads, default=None
-        See :func:`gbrank.parallel.resolve_n_jobs`; scores do not depend on it.
+        See :func:`gbrank.core.threads.resolve_n_jobs`; scores do not depend on it.
     **parameters : those of the method, such as ``smoothing``.
 
     Returns

@@ -5,8 +5,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbrank.layout import FloatArray, IntArray, QueryLayout, _one_dimensional
-from gbrank.preferences._ids import Ids, check_count, read_ids, read_weight, read_whole_numbers
+from gbrank.core import FloatArray, IntArray, QueryLayout, one_dimensional
+from gbrank.preferences._ids import Ids, check_count, read_ids, read_integers, read_weight
 from gbrank.preferences.binding import BoundObservations
 from gbrank.preferences.summary import Summary, summarize
 
@@ -110,7 +110,7 @@ class Observations:
             entries = np.arange(bounds[-1]) + moved
             state["_bounds"] = bounds
         for name, value in state.items():
-            if name in ("_winner", "_loser", "_shown"):
+            if name in ("_winner", "_loser", "_shown", "_edge_weight") and value is not None:
                 state[name] = value[entries]
             elif name in ("weight", "_qid", "_clicked") and value is not None:
                 state[name] = value[numbers]
@@ -171,12 +171,12 @@ class Observations:
 
 def _read_chosen(chosen: ArrayLike, count: int | None, name: str) -> IntArray:
     """Return numbers or a mask as numbers."""
-    array: NDArray[Any] = _one_dimensional(chosen, name)
+    array: NDArray[Any] = one_dimensional(chosen, name)
     if array.dtype == np.bool_:
         if count is not None:
             check_count(len(array), count, name)
         return np.flatnonzero(array)
-    numbers = read_whole_numbers(array, name)
+    numbers = read_integers(array, name)
     if count is not None and (numbers >= count).any():
         raise ValueError(f"{name} must be below {count}, got {int(numbers.max())}")
     return numbers

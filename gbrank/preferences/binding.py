@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gbrank.layout import FloatArray, IntArray, QueryLayout, _stable_argsort
+from gbrank.core import FloatArray, IntArray, QueryLayout, stable_argsort
 from gbrank.preferences._ids import Ids
 from gbrank.preferences._locate import Int32Array, Locator
 from gbrank.preferences._orders import click_edges, find_cycle, find_repeated
@@ -100,6 +100,7 @@ def bind_edges(
     layout: QueryLayout | None,
     qid: Any,
     keys: Any,
+    edge_weight: FloatArray | None = None,
 ) -> BoundObservations:
     """Bind observations made of edges, one each (``bounds`` None) or several."""
     locator = Locator(observations, layout, qid, keys)
@@ -127,7 +128,7 @@ def bind_edges(
         edge_bounds,
         winners[entries],
         losers[entries],
-        np.ones(len(winners)),
+        np.ones(len(winners)) if edge_weight is None else edge_weight[entries],
         _weights(observations, order),
         order,
     )
@@ -186,7 +187,7 @@ def _sort_by_query(locator: Locator) -> tuple[IntArray, IntArray]:
         queries = np.empty(0, dtype=np.int64)
     query_bounds = np.zeros(locator.layout.n_queries + 1, dtype=np.int64)
     np.cumsum(np.bincount(queries, minlength=locator.layout.n_queries), out=query_bounds[1:])
-    return _stable_argsort(queries), query_bounds
+    return stable_argsort(queries), query_bounds
 
 
 def _move_lists(bounds: IntArray | None, order: IntArray, count: int) -> tuple[IntArray, IntArray]:

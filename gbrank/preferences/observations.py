@@ -3,7 +3,7 @@
 Observations hold no features and no labels. They name items: rows of X in the user's own order
 (``items="row"``), keys such as document ids (``items="key"``), or places within the query
 (``items="position"``). What they mean for a given training set is found out when they are bound to
-its :class:`~gbrank.layout.QueryLayout`.
+its :class:`~gbrank.core.queries.QueryLayout`.
 """
 
 from typing import Any
@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.layout import IntArray, QueryLayout, count_rows
-from gbrank.objectives.params import check_choice
-from gbrank.preferences._frames import click_positions, columns, refuse_mixed, split_pairs
+from gbrank.core import IntArray, QueryLayout, check_choice, count_rows
+from gbrank.preferences._frames import check_shared, click_positions, columns, split_pairs
 from gbrank.preferences._ids import (
     ITEM_KINDS,
     check_count,
     read_clicks,
     read_items,
     read_ragged,
+    read_weight,
 )
 from gbrank.preferences.base import Observations
 from gbrank.preferences.binding import BoundObservations, bind_edges, bind_lists
@@ -98,6 +98,8 @@ class PartialOrders(Observations):
     weight : weight >= 0 of each order; default=None for 1 each.
     items : {"row", "key", "position"}, default="row"
         What an item is: see :class:`Comparisons`.
+    edge_weight : weight >= 0 of each pair, how much it is preferred; default=None for 1 each
+        Given as ``edges`` are, as a list for each order, or with ``lengths`` in one row.
 
     Examples
     --------
@@ -116,19 +118,32 @@ class PartialOrders(Observations):
         weight: ArrayLike | None = None,
         *,
         items: str = "row",
+        edge_weight: Any = None,
     ) -> None:
         check_choice("items", items, ITEM_KINDS)
         pairs, bounds = read_ragged(edges, lengths, "edges")
+        if edge_weight is not None:
+            edge_weight, weight_bounds = read_ragged(edge_weight, lengths, "edge_weight")
+            if not np.array_equal(weight_bounds, bounds):
+                raise ValueError("edge_weight must have one number for each pair of edges")
         winner, loser = split_pairs(pairs)
-        self._fill_flat(qid, winner, loser, bounds, weight, items)
+        self._fill_flat(qid, winner, loser, bounds, weight, items, edge_weight)
 
     def _fill_flat(
-        self, qid: Any, winner: Any, loser: Any, bounds: IntArray, weight: Any, items: str
+        self,
+        qid: Any,
+        winner: Any,
+        loser: Any,
+        bounds: IntArray,
+        weight: Any,
+        items: str,
+        edge_weight: Any,
     ) -> None:
         winners = read_items(winner, "winner", items)
         losers = read_items(loser, "loser", items)
         self._fill_common(qid, len(bounds) - 1, weight, items)
-        self._fill(_winner=winners, _loser=losers, _bounds=bounds)
+        edge_weights = read_weight(edge_weight, int(bounds[-1]), "edge_weight", "edge")
+        self._fill(_winner=winners, _loser=losers, _bounds=bounds, _edge_weight=edge_weights)
 
     @classmethod
     def from_flat(
@@ -140,6 +155,7 @@ class PartialOrders(Observations):
         weight: ArrayLike | None = None,
         *,
         items: str = "row",
+        edge_weight: ArrayLike | None = None,
     ) -> "PartialOrders":
         """Make orders from the winners and losers of all of them and the pairs of each."""
         check_choice("items", items, ITEM_KINDS)
@@ -150,7 +166,7 @@ class PartialOrders(Observations):
             )
         winner, bounds = read_ragged(winner, lengths, "winner")
         orders = cls.__new__(cls)
-        orders._fill_flat(qid, winner, loser, bounds, weight, items)
+        orders._fill_flat(qid, winner, loser, bounds, weight, items, edge_weight)
         return orders
 
     @classmethod
@@ -164,17 +180,19 @@ class PartialOrders(Observations):
         weight: str | None = None,
         *,
         items: str = "row",
+        edge_weight: str | None = None,
     ) -> "PartialOrders":
         """Read one edge per row of a data frame; rows of one ``order`` make one partial order.
 
         Query and weight of an order are those of its first row.
         """
-        ids, orders, winners, losers, weights = columns(
-            frame, qid=qid, order=order, winner=winner, loser=loser, weight=weight
+        names = {"qid": qid, "order": order, "winner": winner, "loser": loser}
+        ids, orders, winners, losers, weights, edge_weights = columns(
+            frame, **names, weight=weight, edge_weight=edge_weight
         )
         grouping = QueryLayout.from_qid(orders)
         heads = grouping.bounds[:-1]
-        refuse_mixed(ids, grouping, "order", "qid")
+        check_shared(ids, grouping, "order", "qid")
         return cls.from_flat(
             None if ids is None else grouping.sort(ids)[heads],
             grouping.sort(winners),
@@ -182,15 +200,15 @@ class PartialOrders(Observations):
             grouping.sizes,
             None if weights is None else grouping.sort(weights)[heads],
             items=items,
+            edge_weight=None if edge_weights is None else grouping.sort(edge_weights),
         )
 
     def bind(
         self, layout: QueryLayout | None, qid: Any = None, keys: Any = None
     ) -> BoundObservations:
         state = self.__dict__
-        return bind_edges(
-            self, state["_winner"], state["_loser"], state["_bounds"], layout, qid, keys
-        )
+        edges = (state["_winner"], state["_loser"], state["_bounds"])
+        return bind_edges(self, *edges, layout, qid, keys, state["_edge_weight"])
 
 
 class Selections(Observations):
@@ -269,7 +287,7 @@ class Selections(Observations):
         )
         grouping = QueryLayout.from_qid(lists)
         heads = grouping.bounds[:-1]
-        refuse_mixed(ids, grouping, "list_id", "qid")
+        check_shared(ids, grouping, "list_id", "qid")
         return cls(
             None if ids is None else grouping.sort(ids)[heads],
             grouping.sort(shown),

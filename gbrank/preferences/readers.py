@@ -52,7 +52,7 @@ def read_catboost_pairs(path: str | PathLike[str], *, grouped: bool = False) -> 
             numbers.append([*values, *(float(field) for field in fields[first + 2 :])])
         except ValueError:
             raise ValueError(
-                f"{path}, line {number}: winner and loser must be whole numbers and the weight a "
+                f"{path}, line {number}: winner and loser must be integers and the weight a "
                 f"number, got {line!r}"
             ) from None
         if grouped:

@@ -5,15 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gbrank._compile import kernel
-from gbrank.layout import FloatArray, IntArray, QueryLayout
+from gbrank.core import FloatArray, IntArray, QueryLayout, kernel
+from gbrank.preferences._pairs import count_pairs, label_components, make_workspace, tables_of
 from gbrank.preferences.binding import BoundObservations
-from gbrank.preferences.methods._pairs import (
-    count_pairs,
-    label_components,
-    make_workspace,
-    tables_of,
-)
 
 if TYPE_CHECKING:
     from gbrank.preferences.base import Observations

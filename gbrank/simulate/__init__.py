@@ -2,14 +2,14 @@
 
 from gbrank.simulate.clicks import Clicks, as_selections, cascade_clicks, position_based_clicks
 from gbrank.simulate.labels import perturb_labels
-from gbrank.simulate.negatives import PaddedLists, add_negatives
+from gbrank.simulate.negatives import PaddedData, add_negatives
 from gbrank.simulate.preferences import bradley_terry, partial_orders, selections
 from gbrank.simulate.report import NoiseReport, noise_report
 
 __all__ = [
     "Clicks",
     "NoiseReport",
-    "PaddedLists",
+    "PaddedData",
     "add_negatives",
     "as_selections",
     "bradley_terry",

@@ -1,16 +1,27 @@
 """Clicks of simulated users on simulated lists, where the labels say what is worth a click."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbrank._random import check_random_state
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_scores
-from gbrank.objectives.params import check_number, check_whole
-
-BoolArray = NDArray[np.bool_]
+from gbrank.core import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    QueryLayout,
+    RankingData,
+    check_integer,
+    check_number,
+    check_random_state,
+    check_scores,
+    take_rows,
+)
+from gbrank.preferences import Selections
+from gbrank.simulate._rows import labels_and_layout
 
 #: Lists drawn at once hold about this many documents.
 _BATCH = 2**20
@@ -20,7 +31,8 @@ class Clicks(NamedTuple):
     """Lists that were shown, and what was clicked; what both click models return.
 
     The impressions are queries of their own to a learner: ``X[rows]`` with labels ``clicks`` and
-    query ids ``impressions``. Rows of an impression are contiguous, in the order shown.
+    query ids ``impressions``, which is what :meth:`to_data` returns. Rows of an impression are
+    contiguous, in the order shown.
 
     Attributes
     ----------
@@ -34,10 +46,36 @@ class Clicks(NamedTuple):
     clicks: NDArray[np.int8]
     impressions: IntArray
 
+    def to_data(self, X: Any) -> RankingData:
+        """Return the lists as data: a query per impression, clicks as labels, places as positions.
+
+        Parameters
+        ----------
+        X : RankingData, or array, sparse matrix or data frame of shape (n_rows, n_features)
+            What was clicked on: the features of the rows that the simulator was given.
+
+        Examples
+        --------
+        >>> from gbrank.data import make_ranking
+        >>> from gbrank.simulate import cascade_clicks
+        >>> data = make_ranking(n_queries=10, list_length=5)
+        >>> cascade_clicks(data, impressions=3, keep_unclicked=True).to_data(data).n_queries
+        30
+        """
+        features = X.X if isinstance(X, RankingData) else X
+        starts = np.flatnonzero(np.diff(self.impressions, prepend=-1))
+        lengths = np.diff(starts, append=len(self.rows))
+        return RankingData(
+            take_rows(features, self.rows),
+            self.clicks,
+            self.impressions,
+            position=np.arange(len(self.rows)) - np.repeat(starts, lengths),
+        )
+
 
 def cascade_clicks(
-    labels: ArrayLike,
-    qid: Any,
+    labels: RankingData | ArrayLike,
+    qid: Any = None,
     click_probability: ArrayLike = (0.05, 0.3, 0.5, 0.7, 0.95),
     impressions: int = 10,
     *,
@@ -57,14 +95,21 @@ def cascade_clicks(
 
     Parameters
     ----------
-    labels : array of whole numbers >= 0, one per document.
-    qid : query id of each document, of any type and in any order.
-    click_probability : probability of a click for labels 0, 1, ...
-    impressions : lists shown per query.
-    scores : the order in which documents are shown, largest first, equal ones in random order;
-        ``None`` for a random order in each impression.
-    keep_unclicked : keep impressions without a click, which show the whole list.
-    random_state : seed, generator, or ``None`` for other numbers every time.
+    labels : RankingData or array of shape (n_rows,)
+        Labels, integers >= 0; or data that have labels and queries.
+    qid : array of shape (n_rows,), default=None
+        Query id of each row, of any type and in any order; only with an array of labels.
+    click_probability : array of shape (n_grades,)
+        Probability of a click for labels 0, 1, ...
+    impressions : int, default=10
+        Lists shown per query.
+    scores : array of shape (n_rows,), default=None
+        The order in which documents are shown, largest first, equal ones in random order; ``None``
+        for a random order in each impression.
+    keep_unclicked : bool, default=False
+        Whether to keep impressions without a click, which show the whole list.
+    random_state : int, Generator or None, default=0
+        Seed, generator, or ``None`` for other numbers every time.
 
     Returns
     -------
@@ -86,8 +131,8 @@ def cascade_clicks(
     """
     layout, chances, ranking = _checked(labels, qid, click_probability, impressions, scores)
 
-    def clicked(shown: IntArray, luck: FloatArray) -> tuple[BoolArray, BoolArray]:
-        clicks = luck < chances[shown]
+    def clicked(shown: IntArray, draws: FloatArray) -> tuple[BoolArray, BoolArray]:
+        clicks = draws < chances[shown]
         counts = np.cumsum(clicks, axis=1)
         starts = np.repeat(layout.bounds[:-1], layout.sizes)
         before = np.where(starts > 0, counts[:, np.maximum(starts, 1) - 1], 0)
@@ -99,8 +144,8 @@ def cascade_clicks(
 
 
 def position_based_clicks(
-    labels: ArrayLike,
-    qid: Any,
+    labels: RankingData | ArrayLike,
+    qid: Any = None,
     click_probability: ArrayLike = (0.05, 0.3, 0.5, 0.7, 0.95),
     impressions: int = 10,
     *,
@@ -118,9 +163,11 @@ def position_based_clicks(
     Parameters
     ----------
     labels, qid, impressions, scores, keep_unclicked, random_state : as in :func:`cascade_clicks`.
-    click_probability : probability that a document of label 0, 1, ... is clicked if looked at.
-    examination : probabilities for rank 1, 2, ..., and 0 for the ranks beyond; or a number
-        ``eta >= 0``, which stands for ``rank ** -eta``.
+    click_probability : array of shape (n_grades,)
+        Probability that a document of label 0, 1, ... is clicked if looked at.
+    examination : float or array, default=1.0
+        Probabilities for rank 1, 2, ..., and 0 for the ranks beyond; or a number ``eta >= 0``,
+        which stands for ``rank ** -eta``.
 
     Returns
     -------
@@ -146,14 +193,14 @@ def position_based_clicks(
     ranks = np.arange(layout.n_rows) - np.repeat(layout.bounds[:-1], layout.sizes)
     looked_at = _examination(examination, int(layout.sizes.max(initial=0)))[ranks]
 
-    def clicked(shown: IntArray, luck: FloatArray) -> tuple[BoolArray, BoolArray]:
-        return luck < looked_at * chances[shown], np.ones(shown.shape, dtype=bool)
+    def clicked(shown: IntArray, draws: FloatArray) -> tuple[BoolArray, BoolArray]:
+        return draws < looked_at * chances[shown], np.ones(shown.shape, dtype=bool)
 
     generator = check_random_state(random_state)
     return _simulate(layout, ranking, impressions, keep_unclicked, generator, clicked)
 
 
-def as_selections(clicks: Clicks) -> Any:
+def as_selections(clicks: Clicks) -> Selections:
     """Return clicks as the observations that :mod:`gbrank.preferences` works with.
 
     An impression with one click, or none, is one selection; one with several clicks is a selection
@@ -161,11 +208,13 @@ def as_selections(clicks: Clicks) -> Any:
 
     Parameters
     ----------
-    clicks : what :func:`cascade_clicks` or :func:`position_based_clicks` returned.
+    clicks : Clicks
+        What :func:`cascade_clicks` or :func:`position_based_clicks` returned.
 
     Returns
     -------
     gbrank.preferences.Selections
+        One observation for each click, and one for each list without.
 
     Examples
     --------
@@ -174,8 +223,6 @@ def as_selections(clicks: Clicks) -> Any:
     >>> len(as_selections(clicks))
     6
     """
-    from gbrank.preferences import Selections
-
     rows, clicked, impressions = clicks
     starts = np.flatnonzero(np.diff(impressions, prepend=-1))
     lengths = np.diff(starts, append=len(rows))
@@ -190,18 +237,21 @@ def as_selections(clicks: Clicks) -> Any:
 
 
 def _checked(
-    labels: ArrayLike, qid: Any, click_probability: ArrayLike, impressions: int, scores: Any
+    labels: RankingData | ArrayLike,
+    qid: Any,
+    click_probability: ArrayLike,
+    impressions: int,
+    scores: Any,
 ) -> tuple[QueryLayout, FloatArray, FloatArray | None]:
     """Return the layout, and per row in query order the chance of a click and the score."""
-    layout = QueryLayout.from_qid(qid)
-    grades = check_labels(labels, layout)
+    grades, layout = labels_and_layout(labels, qid)
     chances = _probabilities(click_probability, "click_probability")
-    check_whole("impressions", impressions, low=1)
+    check_integer("impressions", impressions, low=1)
     wrong = (grades != np.floor(grades)) | (grades >= len(chances))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(
-            f"labels must be whole numbers below {len(chances)}, the number of entries of "
+            f"labels must be integers below {len(chances)}, the number of entries of "
             f"click_probability, but {layout.describe_row(row)} has {grades[row]:g}"
         )
     ranking = None if scores is None else layout.sort(check_scores(scores, layout))
@@ -239,8 +289,8 @@ def _simulate(
     """Show every query's list ``impressions`` times; put the impressions of a query together."""
     query = np.repeat(np.arange(layout.n_queries), layout.sizes)
     places, clicks, numbers = [], [], []
-    for first, shown, luck in _lists(query, ranking, impressions, generator):
-        hit, seen = clicked(shown, luck)
+    for first, shown, draws in _lists(query, ranking, impressions, generator):
+        hit, seen = clicked(shown, draws)
         if not keep_unclicked:
             sums = np.zeros((len(hit), layout.n_rows + 1), dtype=np.int64)
             np.cumsum(hit, axis=1, out=sums[:, 1:])
@@ -263,19 +313,19 @@ def _simulate(
 def _lists(
     query: IntArray, ranking: FloatArray | None, impressions: int, generator: np.random.Generator
 ) -> Iterator[tuple[int, IntArray, FloatArray]]:
-    """Yield, for some impressions at a time, the rows in the order shown and the users' luck.
+    """Yield, for some impressions at a time, the rows in the order shown and the users' draws.
 
-    Luck goes with the document, not with the rank: it is drawn before the order.
+    A draw in [0, 1) goes with the document, not with the rank: it comes before the order.
     """
     n_rows = len(query)
     batch = max(1, _BATCH // max(n_rows, 1))
     for first in range(0, impressions, batch):
         size = min(batch, impressions - first)
-        luck = generator.random((size, n_rows))
+        draws = generator.random((size, n_rows))
         lots = generator.random((size, n_rows))
         if ranking is None:
             shown = np.argsort(query + lots, axis=1)
         else:
             shown = np.array([np.lexsort((row, -ranking, query)) for row in lots])
             shown = shown.reshape(size, n_rows)
-        yield first, shown, np.take_along_axis(luck, shown, axis=1)
+        yield first, shown, np.take_along_axis(draws, shown, axis=1)

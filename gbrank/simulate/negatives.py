@@ -1,44 +1,54 @@
-"""Padded lists: every query gets documents of other queries, as irrelevant ones."""
+"""Longer lists: every query gets documents of other queries, as irrelevant ones."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
-from sklearn.utils import _safe_indexing
+from numpy.typing import ArrayLike
 
-from gbrank._compile import kernel
-from gbrank._random import check_random_state
-from gbrank.fastmath import random_key, random_uniform
-from gbrank.layout import IntArray, QueryLayout, check_labels
-from gbrank.objectives.params import check_number
+from gbrank.core import (
+    IntArray,
+    RankingData,
+    check_number,
+    check_random_state,
+    kernel,
+    random_key,
+    random_uniform,
+    take_rows,
+)
+from gbrank.simulate._rows import labels_and_layout
 
 
-class PaddedLists(NamedTuple):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class PaddedData(RankingData):
     """What :func:`add_negatives` returns.
 
     Attributes
     ----------
     X : features, of the kind that was given; the rows of a query are contiguous.
-    labels : labels, 0 for the documents added.
+    y, labels : labels, 0 for the documents added.
     qid : query id of each row.
     rows : int64 array, the row of the input that each row is a copy of.
     """
 
-    X: Any
-    labels: NDArray[Any]
-    qid: Any
     rows: IntArray
+
+    @property
+    def labels(self) -> Any:
+        """The labels, ``y``."""
+        return self.y
 
 
 def add_negatives(
     X: Any,
-    labels: ArrayLike,
-    qid: Any,
-    fraction: float,
+    labels: ArrayLike | None = None,
+    qid: Any = None,
+    fraction: float | None = None,
     *,
     random_state: int | np.random.Generator | None = 0,
-) -> PaddedLists:
+) -> PaddedData:
     """Add documents of other queries to each query, with label 0.
 
     A query of ``m`` documents gets ``round(fraction * m)`` different ones, drawn uniformly from the
@@ -47,17 +57,22 @@ def add_negatives(
 
     Parameters
     ----------
-    X : array, sparse matrix or data frame of shape (n_rows, n_features).
-    labels : array of numbers, finite and >= 0, one per document.
-    qid : query id of each document, of any type and in any order.
-    fraction : how much longer each list becomes; 0.5 is half as long again. It may exceed 1.
-    random_state : seed, generator, or ``None`` for other numbers every time.
+    X : RankingData, or array, sparse matrix or data frame of shape (n_rows, n_features)
+        Features; or data, whose weights and initial scores go with the copies.
+    labels : array of shape (n_rows,), default=None
+        Labels, finite and >= 0; only without a RankingData, as ``qid``.
+    qid : array of shape (n_rows,), default=None
+        Query id of each row, of any type and in any order.
+    fraction : float
+        How much longer each list becomes; 0.5 is half as long again. It may exceed 1.
+    random_state : int, Generator or None, default=0
+        Seed, generator, or ``None`` for other numbers every time.
 
     Returns
     -------
-    PaddedLists
-        ``X, labels, qid, rows``: queries in the order of their first row, the documents of a query
-        in their order, those added behind them.
+    PaddedData
+        A :class:`~gbrank.data.RankingData` with ``rows``: queries in the order of their first row,
+        the documents of a query in their order, those added behind them.
 
     References
     ----------
@@ -74,10 +89,11 @@ def add_negatives(
     >>> "".join(padded.qid), sorted(padded.rows[4:6])
     ('aaaaaabbb', [np.int64(4), np.int64(5)])
     """
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    layout = QueryLayout.from_qid(qid, n_rows)
-    checked = check_labels(labels, layout)
+    data = _as_data(X, labels, qid)
+    n_rows, layout = data.n_rows, data.layout
+    checked, _ = labels_and_layout(data, None)
     check_number("fraction", fraction, low=0.0)
+    assert fraction is not None  # it comes behind qid, which may be left out
     seed = int(check_random_state(random_state).integers(2**32))
 
     sizes = layout.sizes
@@ -101,20 +117,33 @@ def add_negatives(
     places[new] = added
     rows = places if layout.order is None else layout.order[places]
 
-    given = np.asarray(labels)
+    given = np.asarray(data.y)
     padded_labels = (checked if given.dtype.kind == "O" else given)[rows]
     padded_labels[new] = 0
     heads = places.copy()  # the id of an added row is that of the query's first row
     heads[new] = np.repeat(layout.bounds[:-1], counts)
     ids = heads if layout.order is None else layout.order[heads]
-    features = X.tocsr() if issparse(X) else X
-    return PaddedLists(
-        _safe_indexing(features, rows), padded_labels, _safe_indexing(_indexable(qid), ids), rows
+    copied = data.take_rows(rows)
+    return PaddedData(
+        copied.X,
+        padded_labels,
+        take_rows(data.qid, ids),
+        copied.sample_weight,
+        copied.init_score,
+        rows=rows,
     )
 
 
-def _indexable(qid: Any) -> Any:
-    return qid if hasattr(qid, "iloc") or isinstance(qid, np.ndarray | list) else np.asarray(qid)
+def _as_data(X: Any, labels: Any, qid: Any) -> RankingData:
+    if not isinstance(X, RankingData):
+        if labels is None or qid is None:
+            raise ValueError("labels and qid must be given, unless X is a RankingData")
+        return RankingData(X, labels, qid)
+    if labels is not None or qid is not None:
+        raise ValueError("labels and qid must be left out: the RankingData has its own")
+    if X.position is not None:
+        raise ValueError("data with positions cannot be padded: added documents were never shown")
+    return X
 
 
 @kernel()

@@ -8,24 +8,32 @@ Reference: Duchi, Mackey, Jordan, The asymptotics of ranking algorithms, Annals 
 sections 5.2 and 6.2.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from gbrank._random import check_random_state
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels
-from gbrank.objectives.params import check_whole
+from gbrank.core import (
+    FloatArray,
+    IntArray,
+    QueryLayout,
+    RankingData,
+    check_integer,
+    check_random_state,
+)
 from gbrank.preferences import Comparisons, PartialOrders, Selections
+from gbrank.simulate._rows import labels_and_layout
 
 _CHUNK = 4_000_000  # random numbers that are drawn at once
 
 
 def bradley_terry(
-    labels: ArrayLike,
-    qid: Any,
-    n: int,
+    labels: RankingData | ArrayLike,
+    qid: Any = None,
+    n: int | None = None,
     *,
     random_state: int | np.random.Generator | None = 0,
 ) -> Comparisons:
@@ -36,14 +44,19 @@ def bradley_terry(
 
     Parameters
     ----------
-    labels : array of finite numbers, one per document: labels or any utilities.
-    qid : query id of each document, of any type and in any order.
-    n : number of comparisons of all queries together.
-    random_state : seed, generator, or ``None`` for other numbers every time.
+    labels : RankingData or array of shape (n_rows,)
+        Labels or any utilities, finite numbers; or data that have labels and queries.
+    qid : array of shape (n_rows,), default=None
+        Query id of each row, of any type and in any order; only with an array.
+    n : int
+        Number of comparisons of all queries together.
+    random_state : int, Generator or None, default=0
+        Seed, generator, or ``None`` for other numbers every time.
 
     Returns
     -------
-    Comparisons, whose items are rows of ``labels``.
+    Comparisons
+        Observations whose items are rows of ``labels``.
 
     References
     ----------
@@ -56,21 +69,20 @@ def bradley_terry(
     >>> bradley_terry([2, 0, 1, 0, 3], qid=["a", "a", "a", "b", "b"], n=1000)
     Comparisons(n=1000)
     """
-    layout, utilities, generator = _check(labels, qid, n, random_state)
-    queries = _draw_queries(layout, n, generator)
+    layout, values, queries, generator = _draw_queries(labels, qid, n, random_state)
     sizes, starts = layout.sizes[queries], layout.bounds[queries]
     first = _draw_below(sizes, generator)
     second = _draw_below(sizes - 1, generator)
     second += second >= first  # any document but the first, each as likely
     first, second = _rows(layout, starts + first), _rows(layout, starts + second)
-    wins = generator.random(n) < expit(utilities[first] - utilities[second])
+    wins = generator.random(len(queries)) < expit(values[first] - values[second])
     return Comparisons(None, np.where(wins, first, second), np.where(wins, second, first))
 
 
 def partial_orders(
-    utilities: ArrayLike,
-    qid: Any,
-    n: int,
+    utilities: RankingData | ArrayLike,
+    qid: Any = None,
+    n: int | None = None,
     size: int = 3,
     top: int | None = None,
     *,
@@ -84,19 +96,24 @@ def partial_orders(
 
     Parameters
     ----------
-    utilities : array of finite numbers, one per document.
-    qid : query id of each document, of any type and in any order.
-    n : number of partial orders.
+    utilities : RankingData or array of shape (n_rows,)
+        Utilities, finite numbers; or data, whose labels are taken.
+    qid : array of shape (n_rows,), default=None
+        Query id of each row, of any type and in any order; only with an array.
+    n : int
+        Number of partial orders.
     size : int >= 2, default=3
         Documents that a judge sees; all of a query that has fewer.
     top : int >= 1, default=None
         Only the first ``top`` places are stated: each of these is preferred to all behind it, the
         others are not compared. ``None`` states all of them.
-    random_state : seed, generator, or ``None`` for other numbers every time.
+    random_state : int, Generator or None, default=0
+        Seed, generator, or ``None`` for other numbers every time.
 
     Returns
     -------
-    PartialOrders, whose items are rows of ``utilities``.
+    PartialOrders
+        Observations whose items are rows of ``utilities``.
 
     References
     ----------
@@ -108,11 +125,10 @@ def partial_orders(
     >>> partial_orders([2, 0, 1, 0, 3], qid=["a", "a", "a", "b", "b"], n=100)
     PartialOrders(n=100)
     """
-    layout, checked, generator = _check(utilities, qid, n, random_state)
-    check_whole("size", size, low=2)
+    check_integer("size", size, low=2)
     if top is not None:
-        check_whole("top", top, low=1, also="None")
-    queries = _draw_queries(layout, n, generator)
+        check_integer("top", top, low=1, also="None")
+    layout, checked, queries, generator = _draw_queries(utilities, qid, n, random_state)
     seen, lengths = _draw_documents(layout, queries, size, generator)
     filled = np.arange(seen.shape[1]) < lengths[:, None]
     values = np.where(filled, checked[seen] + generator.gumbel(size=seen.shape), -np.inf)
@@ -128,9 +144,9 @@ def partial_orders(
 
 
 def selections(
-    probabilities: ArrayLike,
-    qid: Any,
-    n: int,
+    probabilities: RankingData | ArrayLike,
+    qid: Any = None,
+    n: int | None = None,
     length: int = 10,
     *,
     random_state: int | np.random.Generator | None = 0,
@@ -143,16 +159,21 @@ def selections(
 
     Parameters
     ----------
-    probabilities : array of numbers from 0 to 1, one per document: its chance to satisfy.
-    qid : query id of each document, of any type and in any order.
-    n : number of lists.
+    probabilities : RankingData or array of shape (n_rows,)
+        Chance of each document to satisfy, from 0 to 1; or data that have them as labels.
+    qid : array of shape (n_rows,), default=None
+        Query id of each row, of any type and in any order; only with an array.
+    n : int
+        Number of lists.
     length : int >= 1, default=10
         Documents on a list; all of a query that has fewer.
-    random_state : seed, generator, or ``None`` for other numbers every time.
+    random_state : int, Generator or None, default=0
+        Seed, generator, or ``None`` for other numbers every time.
 
     Returns
     -------
-    Selections, whose items are rows of ``probabilities``.
+    Selections
+        Observations whose items are rows of ``probabilities``.
 
     References
     ----------
@@ -165,7 +186,8 @@ def selections(
     >>> selections([0.9, 0.1, 0.5, 0.2, 0.3], qid=["a", "a", "a", "b", "b"], n=100, length=2)
     Selections(n=100)
     """
-    layout, chances, generator = _check(probabilities, qid, n, random_state)
+    check_integer("length", length, low=1)
+    layout, chances, queries, generator = _draw_queries(probabilities, qid, n, random_state)
     wrong = ~((chances >= 0) & (chances <= 1))
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -173,8 +195,6 @@ def selections(
             f"probabilities must be from 0 to 1, but {layout.describe_row(row)} has "
             f"{chances[row]:g}"
         )
-    check_whole("length", length, low=1)
-    queries = _draw_queries(layout, n, generator)
     shown, lengths = _draw_documents(layout, queries, length, generator)
     filled = np.arange(shown.shape[1]) < lengths[:, None]
     satisfied = (generator.random(shown.shape) < chances[shown]) & filled
@@ -182,23 +202,18 @@ def selections(
     return Selections(None, shown[filled], clicked, lengths)
 
 
-def _check(
-    utilities: ArrayLike, qid: Any, n: int, random_state: Any
-) -> tuple[QueryLayout, FloatArray, np.random.Generator]:
-    layout = QueryLayout.from_qid(qid)
-    checked = check_labels(utilities, layout, signed=True)
-    check_whole("n", n, low=0)
+def _draw_queries(
+    utilities: RankingData | ArrayLike, qid: Any, n: int | None, random_state: Any
+) -> tuple[QueryLayout, FloatArray, IntArray, np.random.Generator]:
+    """Check what all three are given, and draw the query of each observation."""
+    checked, layout = labels_and_layout(utilities, qid, signed=True)
+    check_integer("n", n, low=0)
     generator = check_random_state(random_state)
-    if n > 0 and not (layout.sizes > 1).any():
-        raise ValueError("qid must have a query of at least two documents: there is none")
-    return layout, checked, generator
-
-
-def _draw_queries(layout: QueryLayout, n: int, generator: np.random.Generator) -> IntArray:
     candidates = np.flatnonzero(layout.sizes > 1)
-    if n == 0:
-        return np.zeros(0, dtype=np.int64)
-    return candidates[generator.integers(0, len(candidates), n)]
+    if n and not len(candidates):
+        raise ValueError("qid must have a query of at least two documents: there is none")
+    queries = candidates[generator.integers(0, len(candidates), n)] if n else candidates[:0]
+    return layout, checked, queries, generator
 
 
 def _draw_below(limits: IntArray, generator: np.random.Generator) -> IntArray:

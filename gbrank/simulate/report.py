@@ -1,13 +1,16 @@
 """How wrong are noisy labels? The share of documents, and the share of pairs."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.layout import FloatArray, QueryLayout, check_labels
+from gbrank.core import FloatArray, QueryLayout, RankingData, check_labels
 from gbrank.metrics import pairwise_disagreement
+from gbrank.simulate._rows import labels_and_layout
 
 
 @dataclass(frozen=True)
@@ -16,13 +19,13 @@ class NoiseReport:
 
     Attributes
     ----------
-    n_queries, n_documents : how much there is.
-    document_noise : share of documents whose label differs.
-    n_pairs : pairs of documents of one query whose clean labels differ.
-    reversed_pairs : how many of them the noisy labels order the other way round.
-    lost_pairs : how many of them the noisy labels hold equal.
-    invented_pairs : pairs of equal clean labels that the noisy labels order.
-    pair_noise : ``(reversed_pairs + lost_pairs / 2) / n_pairs``; nan without pairs.
+    n_queries, n_documents : int, how much there is.
+    document_noise : float, share of documents whose label differs.
+    n_pairs : int, pairs of documents of one query whose clean labels differ.
+    reversed_pairs : int, how many of them the noisy labels order the other way round.
+    lost_pairs : int, how many of them the noisy labels hold equal.
+    invented_pairs : int, pairs of equal clean labels that the noisy labels order.
+    pair_noise : float, ``(reversed_pairs + lost_pairs / 2) / n_pairs``; nan without pairs.
     """
 
     n_queries: int
@@ -44,7 +47,9 @@ class NoiseReport:
         )
 
 
-def noise_report(clean: ArrayLike, noisy: ArrayLike, qid: Any) -> NoiseReport:
+def noise_report(
+    clean: RankingData | ArrayLike, noisy: RankingData | ArrayLike, qid: Any = None
+) -> NoiseReport:
     """Compare noisy labels with clean ones, by documents and by pairs of one query.
 
     A loss learns from the order within a query, so the pair noise, the share of pairs of unequal
@@ -54,9 +59,11 @@ def noise_report(clean: ArrayLike, noisy: ArrayLike, qid: Any) -> NoiseReport:
 
     Parameters
     ----------
-    clean, noisy : labels, finite and >= 0, one per document. For clicks, give
+    clean, noisy : RankingData or arrays of shape (n_rows,)
+        Labels, finite and >= 0; or data with the same rows. For clicks, give
         ``clean=labels[rows]``, ``noisy=clicks`` and ``qid=impressions``.
-    qid : query id of each document, of any type and in any order.
+    qid : array of shape (n_rows,), default=None
+        Query id of each row, of any type and in any order; only with an array ``clean``.
 
     Returns
     -------
@@ -69,8 +76,9 @@ def noise_report(clean: ArrayLike, noisy: ArrayLike, qid: Any) -> NoiseReport:
     >>> report.document_noise, report.pair_noise  # of 5 pairs, 1 is reversed and 1 lost
     (0.5, 0.3)
     """
-    layout = QueryLayout.from_qid(qid)
-    true, given = (layout.sort(check_labels(labels, layout)) for labels in (clean, noisy))
+    checked, layout = labels_and_layout(clean, qid)
+    true = layout.sort(checked)
+    given = layout.sort(check_labels(noisy.y if isinstance(noisy, RankingData) else noisy, layout))
     n_pairs, n_given = _unequal_pairs(true, layout), _unequal_pairs(given, layout)
     wrong, half = (
         _wrong_pairs(true, given, layout, n_pairs, ties) for ties in ("worst", "average")

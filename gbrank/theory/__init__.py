@@ -8,7 +8,11 @@ from gbrank.theory.bounds import (
     ndcg_margin,
     xendcg_bound,
 )
-from gbrank.theory.cascade import best_cascade_orders, expected_reciprocal_rank
+from gbrank.theory.cascade import (
+    best_cascade_orders,
+    dependent_relevances,
+    expected_reciprocal_rank,
+)
 from gbrank.theory.consistency import (
     ConsistencyCheck,
     bayes_scores,
@@ -17,22 +21,28 @@ from gbrank.theory.consistency import (
     minimizer,
 )
 from gbrank.theory.distinguishability import Distinguishability, MeasureVerdict, distinguish
-from gbrank.theory.limits import ndcg_limit, pseudo_expectation
+from gbrank.theory.equal_limits import theorem_8_counterexample
+from gbrank.theory.limits import ndcg_difference_rate, ndcg_limit, pseudo_expectation
+from gbrank.theory.luce import luce_cross_entropy
 from gbrank.theory.preferences import (
     PreferenceCheck,
+    check_margins,
     check_preferences,
     difference_graph,
     find_misleading_preferences,
     is_low_noise,
+    misleading_margins,
     misleading_preferences,
     preference_minimizer,
 )
 from gbrank.theory.profile import RelevanceProfile
 from gbrank.theory.sample_size import detection_power, required_queries
+from gbrank.theory.suboptimality import ndcg_suboptimality, preference_suboptimality
 from gbrank.theory.topk import (
     OrderSensitivity,
     check_order_sensitivity,
     is_order_preserving,
+    order_preserving_chain,
     proposition_10,
     topk_bayes_order,
     topk_minimizer_order,
@@ -48,8 +58,10 @@ __all__ = [
     "bayes_scores",
     "best_cascade_orders",
     "check_consistency",
+    "check_margins",
     "check_order_sensitivity",
     "check_preferences",
+    "dependent_relevances",
     "detection_power",
     "difference_graph",
     "distinguish",
@@ -62,14 +74,21 @@ __all__ = [
     "is_order_preserving",
     "lipschitz_constant",
     "low_noise_bound",
+    "luce_cross_entropy",
     "minimizer",
+    "misleading_margins",
     "misleading_preferences",
+    "ndcg_difference_rate",
     "ndcg_limit",
     "ndcg_margin",
+    "ndcg_suboptimality",
+    "order_preserving_chain",
     "preference_minimizer",
+    "preference_suboptimality",
     "proposition_10",
     "pseudo_expectation",
     "required_queries",
+    "theorem_8_counterexample",
     "topk_bayes_order",
     "topk_minimizer_order",
     "xendcg_bound",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gbrank.layout import FloatArray
+from gbrank.core import FloatArray
 
 _STEPS = 300
 _HALVINGS = 20
@@ -18,16 +18,22 @@ def minimize_all(
 ) -> FloatArray:
     """Return a minimiser of each of ``n`` functions of ``m`` variables.
 
-    Quasi-Newton steps (Broyden, Fletcher, Goldfarb, Shanno) for all functions side by side, which
-    costs little more than for one. A step is halved while the slope along it has turned from down
-    to half as steep up: for convex functions that is enough to converge, and no values are needed.
-    A function is done when its gradient is small, or when halving does not help any more.
+    All functions side by side, which costs little more than for one: Newton's steps where whole
+    Hessians are known, else quasi-Newton ones (Broyden, Fletcher, Goldfarb, Shanno). A step is
+    halved while the slope along it has turned from down to half as steep up: for convex functions
+    that is enough to converge, and no values are needed. A function is done when its gradient is
+    small, or when halving does not help any more. (The minimisers of SciPy want values, which
+    objectives do not give next to their gradients, and take one function at a time.)
 
     Parameters
     ----------
-    derivatives : takes an array (n, m) of points, returns gradients and curvatures of that shape.
-    start : array (n, m) of points to start from.
-    small : n numbers; gradients that do not exceed them count as 0.
+    derivatives : callable
+        Takes an array (n, m) of points; returns gradients of that shape, and the diagonals of the
+        Hessians, of the same shape, or whole Hessians, (n, m, m).
+    start : array of shape (n, m)
+        Points to start from.
+    small : array of shape (n,)
+        Gradients that do not exceed these count as 0.
 
     Examples
     --------
@@ -41,7 +47,8 @@ def minimize_all(
     """
     point = start.copy()
     grad, hess = derivatives(point)
-    inverse = _diagonal(hess)
+    whole = hess.ndim == 3
+    inverse = _invert(hess) if whole else _diagonal(hess)
     done = np.zeros(len(point), dtype=bool)
     for _ in range(_STEPS):
         done |= np.abs(grad).max(axis=1) <= small
@@ -49,8 +56,9 @@ def minimize_all(
             break
         step = -np.einsum("nij,nj->ni", inverse, grad)
         uphill = ~((step * grad).sum(axis=1) < 0)
-        inverse[uphill] = _diagonal(hess[uphill])
-        step[uphill] = -np.einsum("nij,nj->ni", inverse[uphill], grad[uphill])
+        if uphill.any() and not whole:
+            inverse[uphill] = _diagonal(hess[uphill])
+            step[uphill] = -np.einsum("nij,nj->ni", inverse[uphill], grad[uphill])
         step[done] = 0.0
         longest = np.abs(step).max(axis=1, keepdims=True)
         step *= _LONGEST / np.maximum(longest, _LONGEST)
@@ -66,13 +74,17 @@ def minimize_all(
             done |= beyond
             next_grad[beyond], next_hess[beyond] = grad[beyond], hess[beyond]
         point = point + step
-        inverse = _update(inverse, step, next_grad - grad)
+        inverse = _invert(next_hess) if whole else _update(inverse, step, next_grad - grad)
         grad, hess = next_grad, next_hess
     return point
 
 
+def _invert(hess: FloatArray) -> FloatArray:
+    return np.asarray(np.linalg.inv(hess), dtype=np.float64)
+
+
 def _diagonal(hess: FloatArray) -> FloatArray:
-    """Return the inverse of the curvatures, as matrices; tiny ones count as larger."""
+    """Return the inverse of the hessians, as matrices; tiny ones count as larger."""
     floor = np.maximum(1e-3 * hess.max(axis=1, keepdims=True), 1e-30)
     matrices: FloatArray = (1.0 / np.maximum(hess, floor))[:, :, None] * np.eye(hess.shape[1])
     return matrices

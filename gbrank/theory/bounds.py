@@ -9,30 +9,25 @@
   can be from that on new ones.
 
 References: Bruch, An alternative cross entropy loss for learning-to-rank, The Web Conference 2021,
-theorems 1 and 2, claim 2 and proposition 1; Ravikumar, Tewari, Yang, On NDCG consistency of
-listwise ranking methods, AISTATS 2011, theorems 10 and 11 and equation 5.
+theorems 1 and 2 (corrected), claim 2 and proposition 1; Ravikumar, Tewari, Yang, On NDCG
+consistency of listwise ranking methods, AISTATS 2011, theorems 10 and 11 and equation 5.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.gains import (
+from gbrank.core import (
     DiscountSpec,
     GainSpec,
+    QueryLayout,
+    check_integer,
+    check_labels,
+    check_number,
     compute_discounts,
     compute_gains,
     ideal_dcg,
 )
-from gbrank.layout import QueryLayout, check_labels
-from gbrank.objectives.base import Objective
-from gbrank.objectives.bregman import Bregman
-from gbrank.objectives.kl import KL
-from gbrank.objectives.lambdamart import LambdaMART
-from gbrank.objectives.listnet import ListNet
-from gbrank.objectives.params import check_number, check_whole
-from gbrank.objectives.qnorm import QNorm
-from gbrank.objectives.squared import Squared
-from gbrank.objectives.xendcg import XENDCG
+from gbrank.objectives import KL, XENDCG, Bregman, LambdaMART, ListNet, Objective, QNorm, Squared
 from gbrank.theory.consistency import bayes_scores
 
 
@@ -96,7 +91,7 @@ def excess_risk_bound(
         best NDCG - NDCG  <=  2 |D|_* / sqrt(C) * sqrt(loss - least loss)
 
     expectations over labels, and over queries too if each has at most m documents. (Scores of
-    Bregman count from a base that depends on the labels; its bound rests on its curvature instead.)
+    Bregman count from a base that depends on the labels; its bound rests on its hessian instead.)
 
     ===================  =====================  ===========  ===================================
     objective            C                      dual norm    because
@@ -104,7 +99,7 @@ def excess_risk_bound(
     Squared              1, or 1 / (2m) (mean)  L2           equality
     QNorm penalized      1 / (q - 1)            Lq           the paper
     KL                   1 / (2 mass)           L-infinity   Pinsker's inequality
-    Bregman (logistic)   2                      L2           its curvature is at most 1/4
+    Bregman (logistic)   2                      L2           its hessian is at most 1/4
     ===================  =====================  ===========  ===================================
 
     Parameters
@@ -168,7 +163,7 @@ def low_noise_bound(
 
 def _transform_constant(objective: Objective, m: int, mass: float | None) -> float:
     """Return ``2 |D|_* / sqrt(C)``."""
-    check_whole("m", m, low=1)
+    check_integer("m", m, low=1)
     if not isinstance(objective, Squared | QNorm | KL | Bregman):
         raise ValueError(
             "objective must be Squared, QNorm, KL or Bregman: only losses of Bregman's form have "
@@ -253,7 +248,7 @@ def lipschitz_constant(objective: Objective, m: int) -> float:
     >>> lipschitz_constant(XENDCG(), 100), lipschitz_constant(LambdaMART(norm=False), 100)
     (2.0, 10000.0)
     """
-    check_whole("m", m, low=1)
+    check_integer("m", m, low=1)
     if isinstance(objective, XENDCG | ListNet):
         return 2.0
     if isinstance(objective, LambdaMART) and not objective.norm:
@@ -268,26 +263,32 @@ def generalization_probability(
 ) -> float:
     """Return how probable it is that expected loss exceeds training loss by at most ``error``.
 
-    At least ``1 - 2 N exp(-2 n error^2 / L^2)`` (Bruch 2021, theorem 2), for functions with values
-    in [0, 1]; 0 where that says nothing.
+    At least ``1 - 2 N exp(-n error^2 / (2 L^2))``, for functions with values in [0, 1]; 0 where
+    that says nothing. Theorem 2 of Bruch (2021) prints the exponent ``-2 n error^2 / L^2``, which
+    is four times too strong: a function and the centre of its ball differ by up to ``error / 4`` in
+    expected and in training loss, which leaves ``error / 2`` for Hoeffding's inequality.
 
     Parameters
     ----------
-    n_queries : number n of training queries.
-    error : by how much the losses may differ.
-    lipschitz : constant L of the loss: see :func:`lipschitz_constant`.
-    covering_number : number N of balls of radius ``error / (4 L)`` in the sup norm that cover the
-        functions one learns from.
+    n_queries : int
+        Number n of training queries.
+    error : float
+        By how much the losses may differ.
+    lipschitz : float
+        Constant L of the loss: see :func:`lipschitz_constant`.
+    covering_number : float
+        Number N of balls of radius ``error / (4 L)`` in the sup norm that cover the functions one
+        learns from.
 
     Examples
     --------
     >>> from gbrank.theory import generalization_probability
-    >>> round(generalization_probability(10_000, 0.1, lipschitz=2.0, covering_number=1e20), 3)
+    >>> round(generalization_probability(40_000, 0.1, lipschitz=2.0, covering_number=1e20), 3)
     0.961
     """
-    check_whole("n_queries", n_queries, low=1)
+    check_integer("n_queries", n_queries, low=1)
     check_number("error", error, low=0.0)
     check_number("lipschitz", lipschitz, low=0.0, low_open=True)
     check_number("covering_number", covering_number, low=1.0)
-    failure = 2.0 * covering_number * np.exp(-2.0 * n_queries * error**2 / lipschitz**2)
+    failure = 2.0 * covering_number * np.exp(-0.5 * n_queries * error**2 / lipschitz**2)
     return float(max(0.0, 1.0 - failure))

@@ -1,4 +1,4 @@
-"""Shows whether minimising an objective gives the order that is best for NDCG.
+"""Consistency with NDCG: whether minimising an objective gives the order that is best for NDCG.
 
 One query, whose label vector r is random: r is one of a few vectors with given probabilities. The
 order that maximises expected NDCG is that of ``E[G(r) / Z(r)]`` (:func:`bayes_scores`). An
@@ -16,17 +16,26 @@ lemmas 3 and 4; Duchi, Mackey, Jordan, The asymptotics of ranking algorithms, An
 2013, corollary 1.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbrank.gains import DiscountSpec, GainSpec, compute_discounts, compute_gains
-from gbrank.layout import FloatArray, QueryLayout, check_labels
-from gbrank.objectives import get_objective
-from gbrank.objectives.base import Objective, Training
-from gbrank.objectives.params import check_seed, check_whole
+from gbrank.core import (
+    DiscountSpec,
+    FloatArray,
+    GainSpec,
+    QueryLayout,
+    check_integer,
+    check_labels,
+    check_probabilities,
+    check_seed,
+    compute_discounts,
+    compute_gains,
+)
+from gbrank.objectives import Objective, get_objective
 from gbrank.theory._minimize import minimize_all
 
 #: Expected NDCG may fall short of the best by this much before an objective counts as inconsistent.
@@ -119,7 +128,7 @@ def minimizer(
     array([10. ,  9.4])
     """
     vectors, chances = check_distribution(label_vectors, probabilities)
-    scores: FloatArray = _minimize(_with_loss(objective), vectors[None], chances[None], draws)[0]
+    scores: FloatArray = _minimize(with_loss(objective), vectors[None], chances[None], draws)[0]
     return scores
 
 
@@ -132,7 +141,7 @@ def check_consistency(
     *,
     draws: int = 100,
 ) -> ConsistencyCheck:
-    """Say whether the minimiser of an objective is in the best order for expected NDCG.
+    """Return whether the minimiser of an objective is in the best order for expected NDCG.
 
     Parameters
     ----------
@@ -150,7 +159,7 @@ def check_consistency(
     """
     vectors, chances = check_distribution(label_vectors, probabilities)
     return _check_all(
-        _with_loss(objective), vectors[None], chances[None], gain, discount, draws
+        with_loss(objective), vectors[None], chances[None], gain, discount, draws
     ).worst()
 
 
@@ -192,13 +201,13 @@ def find_counterexample(
     False
     """
     for name, value, low in (("m", m, 2), ("grades", grades, 2), ("trials", trials, 1)):
-        check_whole(name, value, low=low)
-    check_whole("n_vectors", n_vectors, low=1)
+        check_integer(name, value, low=low)
+    check_integer("n_vectors", n_vectors, low=1)
     check_seed(random_state)
     rng = np.random.default_rng(random_state)
     labels = rng.integers(0, grades, size=(trials, n_vectors, m)).astype(np.float64)
     chances = rng.dirichlet(np.ones(n_vectors), size=trials)
-    worst = _check_all(_with_loss(objective), labels, chances, gain, discount, draws).worst()
+    worst = _check_all(with_loss(objective), labels, chances, gain, discount, draws).worst()
     return None if worst.consistent else worst
 
 
@@ -213,14 +222,12 @@ def check_distribution(
         )
     layout = QueryLayout.from_group([vectors.shape[1]] * len(vectors))
     vectors = check_labels(vectors.ravel(), layout).reshape(vectors.shape)
-    chances = np.asarray(probabilities, dtype=np.float64)
-    if chances.shape != (len(vectors),):
+    chances = check_probabilities(probabilities, "probabilities")
+    if len(chances) != len(vectors):
         raise ValueError(
-            f"probabilities must have one entry per label vector: got shape {chances.shape} "
-            f"for {len(vectors)} vectors"
+            f"probabilities must have one entry per label vector: got {len(chances)} for "
+            f"{len(vectors)} vectors"
         )
-    if not ((chances >= 0).all() and abs(chances.sum() - 1.0) < 1e-9):
-        raise ValueError(f"probabilities must be >= 0 and sum to 1, got {chances}")
     return vectors, chances
 
 
@@ -297,23 +304,22 @@ def _minimize(
     objective: Objective, labels: FloatArray, chances: FloatArray, draws: int
 ) -> FloatArray:
     """Minimise the expected loss of every distribution, all of them in each step."""
-    check_whole("draws", draws, low=1)
+    check_integer("draws", draws, low=1)
     n_distributions, n_vectors, m = labels.shape
-    plain = objective.plain_gradient()
     # every label vector is a query of its own, or as many as there are draws
     copies = draws if objective.uses_random_numbers else 1
     shape = (n_distributions, n_vectors, copies, m)
     rows = np.array(np.broadcast_to(labels[:, :, None, :], shape)).ravel()
-    training = Training(plain, rows, None, np.full(len(rows) // m, m), None, 0)
+    gradients = plain_gradients(objective, rows, m)
     weights = chances / copies
 
     def derivatives(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         of_rows = np.array(np.broadcast_to(scores[:, None, None, :], shape)).ravel()
-        grad, hess = plain._advance(training, of_rows)
+        grad, hess = gradients(of_rows)
         return _average(grad, shape, weights), _average(hess, shape, weights)
 
     start = np.zeros((n_distributions, m))
-    sizes = np.abs(plain._advance(training, np.zeros(len(rows)))[0])
+    sizes = np.abs(gradients(np.zeros(len(rows)))[0])
     rounding = _ROUNDING * _average(sizes, shape, weights).max(axis=1)
     scores = minimize_all(derivatives, start, rounding)
     if objective.shift_invariant:
@@ -321,12 +327,21 @@ def _minimize(
     return scores
 
 
+def plain_gradients(
+    objective: Objective, labels: FloatArray, m: int
+) -> Callable[[FloatArray], tuple[Any, Any]]:
+    """Return the function from scores to gradient and hessian, for queries of m documents each."""
+    training = objective.plain_gradient().bind(labels, np.full(len(labels) // m, m))
+    return training.grad_hess
+
+
 def _average(values: Any, shape: tuple[int, ...], weights: FloatArray) -> FloatArray:
     result: FloatArray = np.einsum("dvcm,dv->dm", values.reshape(shape).astype(float), weights)
     return result
 
 
-def _with_loss(objective: str | Objective) -> Objective:
+def with_loss(objective: str | Objective) -> Objective:
+    """Return the objective; one without a loss is an error."""
     found = get_objective(objective)
     if not found.has_loss:
         raise ValueError(f"{found!r} has no loss, only gradients, so there is nothing to minimise")

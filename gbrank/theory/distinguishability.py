@@ -10,10 +10,8 @@ What is known of NDCG, for independent documents and rankers whose relevance pro
 - The logarithmic discount distinguishes all such rankers, although every ranker's NDCG tends to 1
   (theorems 4 and 6), and so it does with a cut-off k = c n.
 - ``rank^-beta``, beta < 1, distinguishes those whose limits differ (theorem 8, first condition).
-  The second condition of theorem 8, for rankers with the same limit, does not hold: their NDCG
-  then differs by about n^-(1 - beta), which is no more than its own standard deviation (lemma 34
-  claims a smaller one). With beta = 0.8 one such pair was in the right order in about 60% of
-  samples of 1,000 documents, and no more often in samples of 1,000,000.
+  Those with the same limit it does not (:func:`~gbrank.theory.theorem_8_counterexample`),
+  although the second condition of theorem 8 says so.
 - Discounts with a finite sum, 2^-rank or a fixed cut-off among them, distinguish no two rankers
   (theorem 10).
 
@@ -31,26 +29,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.gains import DiscountSpec, GainSpec
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_scores
-from gbrank.metrics.base import Metric
-from gbrank.metrics.comparison import ROUNDING
-from gbrank.metrics.evaluation import evaluate, text_table
-from gbrank.metrics.ndcg import NDCG
-from gbrank.theory.limits import ndcg_limit, pseudo_expectation
-from gbrank.theory.profile import RelevanceProfile, single_or_many
-from gbrank.theory.sample_size import detection_power, required_queries
-
-__all__ = [
-    "Distinguishability",
-    "MeasureVerdict",
-    "RelevanceProfile",
-    "detection_power",
-    "distinguish",
-    "ndcg_limit",
-    "pseudo_expectation",
-    "required_queries",
-]
+from gbrank.core import (
+    DiscountSpec,
+    FloatArray,
+    GainSpec,
+    IntArray,
+    QueryLayout,
+    check_integer,
+    check_labels,
+    check_scores,
+)
+from gbrank.metrics import ROUNDING, Metric, evaluate, get_metric, text_table
+from gbrank.theory.profile import single_or_many
 
 #: What ``discounts=`` takes: discounts or metrics, or a dict of them under names of your own.
 MeasuresSpec = (
@@ -306,7 +296,7 @@ def _measures(discounts: MeasuresSpec, k: Any, gain: GainSpec) -> dict[str, Metr
         if isinstance(each, Metric):
             metric, own_name = each, each.full_name
         else:
-            metric = NDCG(k, gain=gain, discount=each)
+            metric = get_metric("ndcg", k=k, gain=gain, discount=each)
             shown = each if isinstance(each, str) else getattr(each, "__name__", repr(each))
             own_name = shown if k is None else f"{shown}@{k}"
         name = own_name if name is None else str(name)
@@ -335,7 +325,7 @@ def _check_sizes(sizes: Any, layout: QueryLayout) -> IntArray:
     found = np.asarray(sizes)
     whole = found.ndim == 1 and len(found) > 0 and found.dtype.kind in "iu"
     if not whole or found[0] < 1 or (np.diff(found) <= 0).any():
-        raise ValueError(f"sizes must be increasing whole numbers >= 1, got {sizes!r}")
+        raise ValueError(f"sizes must be increasing integers >= 1, got {sizes!r}")
     if found[-1] > most:
         name = smallest if layout.query_ids is None else layout.query_ids[smallest]
         raise ValueError(
@@ -347,6 +337,5 @@ def _check_sizes(sizes: Any, layout: QueryLayout) -> IntArray:
 def _repeats(n_orders: Any, n_queries: int) -> int:
     if n_orders is None:
         return -(-_DEFAULT_LISTS // n_queries)
-    if isinstance(n_orders, bool) or not isinstance(n_orders, int | np.integer) or n_orders < 0:
-        raise ValueError(f"n_orders must be None or a whole number >= 0, got {n_orders!r}")
+    check_integer("n_orders", n_orders, low=0, also="None")
     return max(1, int(n_orders))

@@ -1,24 +1,19 @@
 """Why single comparisons mislead convex pairwise losses, and why aggregated ones do not.
 
-A population prefers document i to j with weight ``a_ij``, the mean of its observed preferences.
-The order to learn is that of the difference graph, which has an edge from i to j of weight
-``[a_ij - a_ji]_+`` (:func:`difference_graph`). When that graph is low-noise (:func:`is_low_noise`:
-no edge is weaker than a path beside it), the order is plain to see. Even then the scores that
-minimise the expected loss over single preferences, for any convex phi,::
+A population prefers document i to j with weight ``a_ij``, the mean of its observed preferences. The
+order to learn is that of the difference graph, which has an edge from i to j of weight
+``[a_ij - a_ji]_+``. Even where that graph is low-noise, the scores that minimise the expected loss
+over single preferences can be in another order, for any convex phi::
 
-    sum_ij a_ij phi(s_i - s_j)                (equation 12)
+    sum_ij a_ij phi(s_i - s_j)                              (equation 12, theorem 2)
+    E sum_{ij: Y_ij > 0} phi(s_i - s_j - h(Y_ij))           (equation 13, theorem 3)
 
-can be in another order (theorem 2): a pair that is compared often pulls both its documents towards
-each other, in which direction is decided by the rest. Averaging first and then taking::
+Averaging first cures that: one of the two directions of a pair has no weight left::
 
-    sum_ij [a_ij - a_ji]_+ phi(s_i - s_j)     (equation 23)
-
-cures that: one of the two directions has no weight left, and the loss vanishes only in the order of
-the graph. :func:`check_preferences` shows both for one matrix, :func:`find_misleading_preferences`
-looks for matrices on which equation 12 fails.
+    sum_ij [a_ij - a_ji]_+ phi(s_i - s_j)                   (equation 23)
 
 Reference: Duchi, Mackey, Jordan, The asymptotics of ranking algorithms, Annals of Statistics 2013,
-sections 3.2 and 5.3.
+sections 3.2 and 5.3. The theory page of the documentation says why.
 """
 
 from collections.abc import Callable
@@ -29,11 +24,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from gbrank.layout import FloatArray
-from gbrank.objectives.params import check_choice, check_number, check_seed, check_whole
+from gbrank.core import (
+    FloatArray,
+    check_choice,
+    check_integer,
+    check_number,
+    check_probabilities,
+    check_seed,
+)
+from gbrank.theory._minimize import minimize_all
 
 _EQUAL = 1e-12  # weights of a graph that differ by less are equal
-_STEPS = 500
 
 Phi = Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
 
@@ -52,7 +53,7 @@ def _squared_hinge(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     return np.square(short), -2.0 * short, np.where(short > 0, 2.0, 0.0)
 
 
-_PHI: dict[str, Phi] = {
+PHI: dict[str, Phi] = {
     "logistic": _logistic,
     "exponential": _exponential,
     "squared_hinge": _squared_hinge,
@@ -85,7 +86,8 @@ def difference_graph(preferences: ArrayLike) -> FloatArray:
 
     Parameters
     ----------
-    preferences : square array of numbers >= 0; entry (i, j) says how much i is preferred to j.
+    preferences : array-like of shape (m, m)
+        Numbers >= 0; entry (i, j) says how much i is preferred to j.
 
     Examples
     --------
@@ -93,20 +95,21 @@ def difference_graph(preferences: ArrayLike) -> FloatArray:
     >>> difference_graph([[0, 3, 2], [1, 0, 5], [2, 1, 0]])
     array([[0., 2., 0.], [0., 0., 4.], [0., 0., 0.]])
     """
-    matrix = _check_preferences(preferences)
+    matrix = check_matrix(preferences)
     difference: FloatArray = np.maximum(matrix - matrix.T, 0.0)
     return difference
 
 
 def is_low_noise(preferences: ArrayLike) -> bool:
-    """Say whether preferences are low-noise (definition 4 of Duchi, Mackey and Jordan).
+    """Return whether preferences are low-noise (definition 4 of Duchi, Mackey and Jordan).
 
     That is: whenever there are edges from i to j and from j to k in the difference graph, the edge
     from i to k weighs at least as much as both together. Such a graph has no cycles.
 
     Parameters
     ----------
-    preferences : see :func:`difference_graph`.
+    preferences : array-like of shape (m, m)
+        See :func:`difference_graph`.
 
     Examples
     --------
@@ -150,7 +153,8 @@ def preference_minimizer(
 
     Parameters
     ----------
-    preferences : see :func:`difference_graph`.
+    preferences : array-like of shape (m, m)
+        See :func:`difference_graph`.
     aggregate : bool, default=False
         Minimise the loss of the averaged difference graph (equation 23), and not the average of
         the losses of single preferences (equation 12).
@@ -166,12 +170,13 @@ def preference_minimizer(
     >>> preference_minimizer(misleading_preferences()).round(3)
     array([ 0.225, -0.128, -0.097])
     """
-    matrix = _check_preferences(preferences)
+    matrix = check_matrix(preferences)
     check_choice("aggregate", aggregate, (False, True))
-    check_choice("phi", phi, tuple(_PHI))
+    check_choice("phi", phi, tuple(PHI))
     check_number("ridge", ridge, low=0.0, low_open=True)
     weights = difference_graph(matrix) if aggregate else matrix
-    return _minimize(weights, _PHI[phi], float(ridge))
+    minimum: FloatArray = _minimize(weights[None, None], 0.0, phi, ridge)[0]
+    return minimum
 
 
 def check_preferences(
@@ -181,7 +186,7 @@ def check_preferences(
     phi: str = "logistic",
     ridge: float = 1e-6,
 ) -> PreferenceCheck:
-    """Say whether minimising a pairwise loss puts a population's preferences in their order.
+    """Return whether minimising a pairwise loss puts a population's preferences in their order.
 
     Parameters
     ----------
@@ -197,13 +202,74 @@ def check_preferences(
     True
     """
     scores = preference_minimizer(preferences, aggregate=aggregate, phi=phi, ridge=ridge)
-    difference = difference_graph(preferences)
-    margins = scores[:, None] - scores[None, :]
-    wrong = (difference > _EQUAL) & (margins <= 0)
-    pairs = tuple((int(i), int(j)) for i, j in zip(*np.nonzero(wrong), strict=True))
-    return PreferenceCheck(
-        not pairs, is_low_noise(preferences), scores, pairs, float(difference[wrong].sum())
-    )
+    return _judge(check_matrix(preferences), scores)
+
+
+def misleading_margins() -> tuple[FloatArray, FloatArray]:
+    """Return graphs and probabilities, low-noise, whose order equation 13 gets wrong.
+
+    The mean prefers document 1 to 2 by 0.13, and both to document 0 by far. Scores with margins
+    put 2 first: the large margins against document 0 pull both up, and 2 has more of them.
+
+    Examples
+    --------
+    >>> from gbrank.theory import check_margins, misleading_margins
+    >>> check = check_margins(*misleading_margins())
+    >>> check.low_noise, check.wrong_pairs, round(check.risk, 3)
+    (True, ((1, 2),), 0.13)
+    """
+    graphs = np.zeros((3, 3, 3))
+    graphs[0, 0, 1], graphs[0, 1, 2] = 0.5, 1.0
+    graphs[1, 1, 0], graphs[1, 2, 0], graphs[1, 2, 1] = 8.0, 8.0, 1.0
+    graphs[2, 1, 0] = 4.0
+    return graphs, np.array([0.49, 0.36, 0.15])
+
+
+def check_margins(
+    graphs: ArrayLike,
+    probabilities: ArrayLike,
+    *,
+    margin: Callable[[FloatArray], FloatArray] | None = None,
+    phi: str = "logistic",
+    ridge: float = 1e-6,
+) -> PreferenceCheck:
+    """Return whether a pairwise loss with margins puts the mean preferences in their order.
+
+    The loss of scores s is the expectation of ``sum_{ij: Y_ij > 0} phi(s_i - s_j - h(Y_ij))``
+    (equation 13) over weighted graphs Y. Whatever h and the convex phi, some low-noise
+    distribution of graphs is ordered wrongly (theorem 3).
+
+    Parameters
+    ----------
+    graphs : array-like of shape (graphs, m, m)
+        Weights >= 0 of the edges of each graph, 0 for none.
+    probabilities : array-like of shape (graphs,)
+        Probability of each graph.
+    margin : callable, default=None
+        The function h, from an array of weights to one of margins; None for the weights themselves.
+    phi, ridge : see :func:`preference_minimizer`.
+
+    Examples
+    --------
+    >>> from gbrank.theory import check_margins, misleading_margins
+    >>> check_margins(*misleading_margins()).scores.round(2)
+    array([-4.85,  2.06,  2.79])
+    """
+    chances = check_probabilities(probabilities, "probabilities")
+    if np.ndim(graphs) != 3 or len(np.asarray(graphs)) != len(chances):
+        raise ValueError(
+            f"graphs must be an array ({len(chances)}, m, m), one graph per probability, got shape "
+            f"{np.shape(graphs)}"
+        )
+    weights = np.array([check_matrix(graph) for graph in np.asarray(graphs)])
+    margins = np.asarray(weights if margin is None else margin(weights), dtype=np.float64)
+    if margins.shape != weights.shape or not np.isfinite(margins).all():
+        raise ValueError("margin must return one finite number for each weight")
+    check_choice("phi", phi, tuple(PHI))
+    check_number("ridge", ridge, low=0.0, low_open=True)
+    edges = np.where(weights > 0, chances[:, None, None], 0.0)
+    scores = _minimize(edges[None], margins, phi, ridge)[0]
+    return _judge(np.einsum("g,gij->ij", chances, weights), scores)
 
 
 def find_misleading_preferences(
@@ -216,8 +282,8 @@ def find_misleading_preferences(
 ) -> tuple[FloatArray, PreferenceCheck] | None:
     """Search random low-noise preferences for those that mislead a pairwise loss most.
 
-    The difference graph of a trial has weights ``(j - i) d + e_ij``, which is low-noise; on top
-    each pair has a random number of comparisons that cancel out.
+    In the difference graph of a trial an edge over a longer distance weighs more than any two that
+    span it; on top each pair has a random number of comparisons that cancel out.
 
     Parameters
     ----------
@@ -231,8 +297,9 @@ def find_misleading_preferences(
 
     Returns
     -------
-    The matrix with the largest risk and its :class:`PreferenceCheck`, or ``None`` if all trials
-    come out in the right order.
+    tuple or None
+        The matrix with the largest risk and its :class:`PreferenceCheck`; None if all trials come
+        out in the right order.
 
     Examples
     --------
@@ -242,17 +309,20 @@ def find_misleading_preferences(
     >>> find_misleading_preferences(trials=50, aggregate=True) is None
     True
     """
-    check_whole("m", m, low=3)
-    check_whole("trials", trials, low=1)
+    check_integer("m", m, low=3)
+    check_integer("trials", trials, low=1)
+    check_choice("aggregate", aggregate, (False, True))
+    check_choice("phi", phi, tuple(PHI))
     check_seed(random_state)
     rng = np.random.default_rng(random_state)
-    worst: tuple[FloatArray, PreferenceCheck] | None = None
-    for _ in range(trials):
-        matrix = _random_low_noise(m, rng)
-        check = check_preferences(matrix, aggregate=aggregate, phi=phi)
-        if not check.consistent and (worst is None or check.risk > worst[1].risk):
-            worst = matrix, check
-    return worst
+    matrices = np.array([_random_low_noise(m, rng) for _ in range(trials)])
+    weights = matrices
+    if aggregate:
+        weights = np.maximum(matrices - matrices.transpose(0, 2, 1), 0.0)
+    scores = _minimize(weights[:, None], 0.0, phi, 1e-6)
+    checks = [_judge(matrix, each) for matrix, each in zip(matrices, scores, strict=True)]
+    worst = int(np.argmax([check.risk for check in checks]))
+    return None if checks[worst].consistent else (matrices[worst], checks[worst])
 
 
 def _random_low_noise(m: int, rng: np.random.Generator) -> FloatArray:
@@ -268,35 +338,36 @@ def _random_low_noise(m: int, rng: np.random.Generator) -> FloatArray:
     return matrix[np.ix_(order, order)]
 
 
-def _minimize(weights: FloatArray, phi: Phi, ridge: float) -> FloatArray:
-    """Newton's method with halved steps: the function is strictly convex."""
-    scores = np.zeros(len(weights))
+def _judge(matrix: FloatArray, scores: FloatArray) -> PreferenceCheck:
+    """Compare scores with the difference graph of preferences."""
+    difference = difference_graph(matrix)
+    wrong = (difference > _EQUAL) & (scores[:, None] - scores[None, :] <= 0)
+    pairs = tuple((int(i), int(j)) for i, j in zip(*np.nonzero(wrong), strict=True))
+    risk = float(difference[wrong].sum())
+    return PreferenceCheck(not pairs, is_low_noise(matrix), scores, pairs, risk)
 
-    def total(point: FloatArray) -> float:
-        values = phi(point[:, None] - point[None, :])[0]
-        return float((weights * values).sum() + 0.5 * ridge * point @ point)
 
-    value = total(scores)
-    for _ in range(_STEPS):
-        _, first, second = phi(scores[:, None] - scores[None, :])
-        force, curvature = weights * first, weights * second
-        grad = force.sum(axis=1) - force.sum(axis=0) + ridge * scores
-        both = curvature + curvature.T
-        hess = np.diag(both.sum(axis=1) + ridge) - both
-        step = -np.linalg.solve(hess, grad)
-        slope = float(step @ grad)
-        if -slope <= 1e-15 * (1.0 + value):
-            break
-        size = 1.0
-        while total(scores + size * step) > value + 1e-4 * size * slope and size > 1e-10:
-            size *= 0.5
-        scores = scores + size * step
-        value = total(scores)
-    centred: FloatArray = scores - scores.mean()
+def _minimize(
+    weights: FloatArray, margins: FloatArray | float, phi: str, ridge: float
+) -> FloatArray:
+    """Minimise ``sum_gij w_gij phi(s_i - s_j - h_gij)``, for each of many arrays w."""
+    m = weights.shape[-1]
+
+    def derivatives(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        _, first, second = PHI[phi]((scores[:, :, None] - scores[:, None, :])[:, None] - margins)
+        force, stiffness = (weights * first).sum(axis=1), (weights * second).sum(axis=1)
+        both = stiffness + stiffness.transpose(0, 2, 1)
+        grad = force.sum(axis=2) - force.sum(axis=1) + ridge * scores
+        return grad, np.eye(m) * (both.sum(axis=2)[:, None, :] + ridge) - both
+
+    largest = np.maximum(weights.max(axis=(1, 2, 3)), ridge)
+    scores = minimize_all(derivatives, np.zeros((len(weights), m)), 1e-12 * largest)
+    centred: FloatArray = scores - scores.mean(axis=1, keepdims=True)
     return centred
 
 
-def _check_preferences(preferences: Any) -> FloatArray:
+def check_matrix(preferences: Any) -> FloatArray:
+    """Return preferences as a square matrix of numbers >= 0."""
     try:
         matrix = np.array(preferences, dtype=np.float64)
     except (TypeError, ValueError):

@@ -7,8 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.gains import GainSpec, compute_gains
-from gbrank.layout import FloatArray, IntArray, QueryLayout, check_labels, check_scores
+from gbrank.core import (
+    FloatArray,
+    GainSpec,
+    IntArray,
+    QueryLayout,
+    check_integer,
+    check_labels,
+    check_scores,
+    compute_gains,
+)
 
 #: Probabilities may miss 0, 1 or the sum 1 by this much, from rounding.
 _ROUNDING = 1e-8
@@ -119,8 +127,7 @@ class RelevanceProfile:
         array([[1., 0.],
                [0., 1.]])
         """
-        if not isinstance(n_bins, int | np.integer) or isinstance(n_bins, bool) or n_bins < 2:
-            raise ValueError(f"n_bins must be a whole number >= 2, got {n_bins!r}")
+        check_integer("n_bins", n_bins, low=2)
         layout = single_or_many(len(np.asarray(labels)), qid, group)
         sorted_labels = layout.sort(check_labels(labels, layout))
         quantiles = _score_quantiles(layout.sort(check_scores(scores, layout)), layout)

@@ -8,13 +8,13 @@ the mean of some thirty of them nearly is.
 """
 
 import math
-import numbers
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-_ALTERNATIVES = ("two-sided", "one-sided")
+from gbrank.core import check_choice, check_integer, check_number
+
 #: More queries than this are not counted out.
 _MOST_QUERIES = 2**53
 
@@ -54,7 +54,7 @@ def required_queries(
     99
     """
     effect = _effect(difference, std, differences)
-    _check_share("power", power)
+    check_number("power", power, low=0.0, high=1.0, low_open=True, high_open=True)
     _check_test(alpha, alternative)
     if power <= alpha:
         raise ValueError(f"power must be greater than alpha, got power={power}, alpha={alpha}")
@@ -100,8 +100,7 @@ def detection_power(
     >>> round(detection_power(787, 0.01, std=0.1), 3)
     0.8
     """
-    if not isinstance(n_queries, int | np.integer) or isinstance(n_queries, bool) or n_queries < 2:
-        raise ValueError(f"n_queries must be a whole number >= 2, got {n_queries!r}")
+    check_integer("n_queries", n_queries, low=2)
     effect = _effect(difference, std, differences)
     _check_test(alpha, alternative)
     return 1.0 if effect == math.inf else _power(int(n_queries), effect, alpha, alternative)
@@ -121,8 +120,9 @@ def _power(n: int, effect: float, alpha: float, alternative: str) -> float:
 
 def _effect(difference: Any, std: Any, differences: Any) -> float:
     """Return the difference in standard deviations."""
-    if not _is_number(difference) or difference == 0:
-        raise ValueError(f"difference must be a finite number other than 0, got {difference!r}")
+    check_number("difference", difference)
+    if difference == 0:
+        raise ValueError(f"difference must be a number other than 0, got {difference!r}")
     if (std is None) == (differences is None):
         got = "neither" if std is None else "both"
         raise ValueError(f"give either std or differences, got {got}")
@@ -137,21 +137,10 @@ def _effect(difference: Any, std: Any, differences: Any) -> float:
                 "not NaN"
             )
         std = float(pilot.std(ddof=1))
-    if not _is_number(std) or std < 0:
-        raise ValueError(f"std must be a finite number >= 0, got {std!r}")
+    check_number("std", std, low=0.0)
     return math.inf if std == 0 else abs(float(difference)) / float(std)
 
 
 def _check_test(alpha: Any, alternative: Any) -> None:
-    _check_share("alpha", alpha)
-    if alternative not in _ALTERNATIVES:
-        raise ValueError(f"alternative must be one of {_ALTERNATIVES}, got {alternative!r}")
-
-
-def _check_share(name: str, value: Any) -> None:
-    if not _is_number(value) or not 0 < value < 1:
-        raise ValueError(f"{name} must be a number between 0 and 1, got {value!r}")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    check_number("alpha", alpha, low=0.0, high=1.0, low_open=True, high_open=True)
+    check_choice("alternative", alternative, ("two-sided", "one-sided"))

@@ -1,37 +1,33 @@
-"""Whether a loss looks at the first k places only, and what happens if it does not.
+"""Top-k consistency: whether a loss looks at the first k places only, and what if it does not.
 
 The truth about m documents is here an order y: ``y[0]`` is the best document, ``y[1]`` the next.
 Orders with the same first k documents form one top-k subgroup; only the subgroup matters to a user
 who sees k places. An objective is given an order as labels m, m - 1, ..., 1.
 
-- :func:`check_order_sensitivity` tests by enumeration of all orders whether a loss is top-k order
-  sensitive: what is required of the loss for consistency with the top-k 0-1 loss.
-- :func:`is_order_preserving` tests what is required of the distribution of orders.
-- :func:`topk_bayes_order` and :func:`topk_minimizer_order` give the best first k places, and those
-  that a loss ends up with: :func:`proposition_10` is a distribution on which they differ for losses
-  that look at the whole order.
-
 Reference: Xia, Liu, Li, Statistical consistency of top-k ranking, NIPS 2009.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import pairwise, permutations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.layout import FloatArray, check_scores
-from gbrank.objectives import get_objective
-from gbrank.objectives.base import Objective
-from gbrank.objectives.params import check_seed, check_whole
+from gbrank.core import FloatArray, check_integer, check_number, check_scores, check_seed
+from gbrank.objectives import Objective, get_objective
 from gbrank.theory.consistency import minimizer
 
 Order = tuple[int, ...]
 
+#: A loss: an objective, its name, or a function of the labels and scores of one query.
+LossSpec = str | Objective | Callable[[FloatArray, FloatArray], float]
+
 _LARGEST_M = 6  # 720 orders, 15 pairs of documents
 _CLOSE = 1e-9  # losses, in float64
 _CLOSE_GRADIENTS = 1e-5  # in float32
+_STEP = 1e-5  # of the differences that stand for derivatives of a function
 
 
 @dataclass(frozen=True)
@@ -70,7 +66,7 @@ def labels_of_order(order: Sequence[int]) -> FloatArray:
 
 
 def check_order_sensitivity(
-    objective: str | Objective,
+    objective: LossSpec,
     m: int,
     k: int,
     n_scores: int = 20,
@@ -92,11 +88,17 @@ def check_order_sensitivity(
 
     Parameters
     ----------
-    objective : an objective with a loss, or the name of one.
-    m : number of documents, at most 6.
-    k : number of places that matter.
-    n_scores : number of score vectors.
-    random_state : seed of the scores.
+    objective : Objective, str or callable
+        An objective with a loss, the name of one, or a function ``(labels, scores) -> float`` of
+        one query.
+    m : int
+        Number of documents, at most 6.
+    k : int
+        Number of places that matter.
+    n_scores : int, default=20
+        Number of score vectors.
+    random_state : int, default=0
+        Seed of the scores.
 
     Examples
     --------
@@ -107,35 +109,52 @@ def check_order_sensitivity(
     >>> check_order_sensitivity(ListMLE(), m=4, k=2).reason
     'orders with the same first k places have different losses'
     """
-    objective = get_objective(objective)
-    check_whole("m", m, low=2)
+    loss = get_objective(objective) if isinstance(objective, str | Objective) else objective
+    check_integer("m", m, low=2)
     if m > _LARGEST_M:
         raise ValueError(f"m must be at most {_LARGEST_M}: all m! orders are tried, got {m}")
-    check_whole("k", k, low=1)
-    check_whole("n_scores", n_scores, low=1)
+    check_integer("k", k, low=1)
+    check_integer("n_scores", n_scores, low=1)
     check_seed(random_state)
     orders = list(permutations(range(m)))
     for scores in np.random.default_rng(random_state).normal(size=(n_scores, m)):
-        losses = _losses(objective, orders, scores)
+        losses = _losses(loss, orders, scores)
         if min(losses.values()) < -_CLOSE:
             worst = min(losses, key=losses.__getitem__)
             return OrderSensitivity(False, "the loss is negative", scores, worst)
         for i, j in permutations(range(m), 2):
             failure = (
-                (i < j and _check_symmetry(objective, orders, losses, scores, i, j))
+                (i < j and _check_symmetry(loss, orders, losses, scores, i, j))
                 or (scores[i] < scores[j] and _check_losses(orders, losses, scores, i, j, k))
-                or (i < j and _check_derivatives(objective, orders, scores, i, j, k))
+                or (i < j and _check_derivatives(loss, orders, scores, i, j, k))
             )
             if failure:
                 return failure
     return OrderSensitivity(True)
 
 
-def _losses(objective: Objective, orders: list[Order], scores: FloatArray) -> dict[Order, float]:
+def _losses(loss: Any, orders: list[Order], scores: FloatArray) -> dict[Order, float]:
+    if not isinstance(loss, Objective):
+        return {order: float(loss(labels_of_order(order), scores)) for order in orders}
     labels = np.concatenate([labels_of_order(order) for order in orders])
     group = [len(scores)] * len(orders)
-    values = objective.loss(labels, np.tile(scores, len(orders)), group)
+    values = loss.loss(labels, np.tile(scores, len(orders)), group)
     return dict(zip(orders, values.tolist(), strict=True))
+
+
+def _derivatives(
+    loss: Any, orders: list[Order], scores: FloatArray, document: int
+) -> dict[Order, float]:
+    """Return for each order the derivative of its loss by the score of one document."""
+    if not isinstance(loss, Objective):
+        step = _STEP * (np.arange(len(scores)) == document)
+        above, below = _losses(loss, orders, scores + step), _losses(loss, orders, scores - step)
+        return {order: (above[order] - below[order]) / (2 * _STEP) for order in orders}
+    labels = np.concatenate([labels_of_order(order) for order in orders])
+    group = [len(scores)] * len(orders)
+    grad, _ = loss.plain_gradient().grad_hess(labels, np.tile(scores, len(orders)), group)
+    of_document = grad.reshape(len(orders), -1)[:, document].tolist()
+    return dict(zip(orders, of_document, strict=True))
 
 
 def _exchange(order: Order, i: int, j: int) -> Order:
@@ -148,7 +167,7 @@ def _orders_with_first(orders: list[Order], i: int, j: int) -> list[Order]:
 
 
 def _check_symmetry(
-    objective: Objective,
+    loss: Any,
     orders: list[Order],
     losses: dict[Order, float],
     scores: FloatArray,
@@ -157,7 +176,7 @@ def _check_symmetry(
 ) -> OrderSensitivity | None:
     exchanged = scores.copy()
     exchanged[[i, j]] = scores[[j, i]]
-    others = _losses(objective, orders, exchanged)
+    others = _losses(loss, orders, exchanged)
     for order in orders:
         if abs(losses[order] - others[_exchange(order, i, j)]) > _CLOSE:
             return OrderSensitivity(
@@ -188,15 +207,11 @@ def _check_losses(
 
 
 def _check_derivatives(
-    objective: Objective, orders: list[Order], scores: FloatArray, i: int, j: int, k: int
+    loss: Any, orders: list[Order], scores: FloatArray, i: int, j: int, k: int
 ) -> OrderSensitivity | None:
     tied = scores.copy()
     tied[j] = tied[i]
-    labels = np.concatenate([labels_of_order(order) for order in orders])
-    grad, _ = objective.plain_gradient().grad_hess(
-        labels, np.tile(tied, len(orders)), [len(tied)] * len(orders)
-    )
-    by_order = dict(zip(orders, grad.reshape(len(orders), -1)[:, i].tolist(), strict=True))
+    by_order = _derivatives(loss, orders, tied, i)
     for order in _orders_with_first(orders, i, j):
         other = _exchange(order, i, j)
         if order[:k] != other[:k] and by_order[other] > by_order[order] + _CLOSE_GRADIENTS:
@@ -208,7 +223,7 @@ def _check_derivatives(
 def is_order_preserving(
     orders: Sequence[Sequence[int]], probabilities: ArrayLike, i: int, j: int, k: int
 ) -> bool:
-    """Say whether a distribution of orders prefers document i to j in the first k places.
+    """Return whether a distribution of orders prefers document i to j in the first k places.
 
     That is (definition 2): for every order y with i before j, y' the same with i and j exchanged,
     the subgroup of y is more probable than that of y', unless they are one.
@@ -232,6 +247,54 @@ def is_order_preserving(
         if right != wrong and not chances.get(right, 0.0) > chances.get(wrong, 0.0):
             return False
     return True
+
+
+def order_preserving_chain(
+    orders: Sequence[Sequence[int]], probabilities: ArrayLike, k: int
+) -> Order | None:
+    """Return an order of documents that meets the condition of theorem 6, or None if none does.
+
+    With documents named ``j_1, j_2, ..., j_m``, the distribution must prefer
+    (:func:`is_order_preserving`) ``j_i`` to ``j_(i+1)`` for i up to k, and every later document to
+    at least one that comes before it, from ``j_k`` on: m - 1 pairs of all. A loss that is top-k
+    order sensitive (:func:`check_order_sensitivity`) then has its minimum where ``j_1`` to ``j_k``
+    come first: it is consistent with the top-k 0-1 loss on this distribution. The smaller k, the
+    weaker is the condition.
+
+    Parameters
+    ----------
+    orders : sequence of sequences of int
+        Orders of at most 6 documents, best first.
+    probabilities : array-like
+        One probability per order.
+    k : int
+        Number of places that matter.
+
+    Examples
+    --------
+    >>> from gbrank.theory import order_preserving_chain, proposition_10
+    >>> order_preserving_chain(*proposition_10(), k=1)
+    (0, 1, 2)
+    >>> order_preserving_chain(*proposition_10(), k=2) is None
+    True
+    """
+    m = len(orders[0]) if len(orders) else 0
+    if m > _LARGEST_M:
+        raise ValueError(f"orders must have at most {_LARGEST_M} documents, got {m}")
+    check_integer("k", k, low=1)
+    preferred = {
+        pair: is_order_preserving(orders, probabilities, *pair, k)
+        for pair in permutations(range(m), 2)
+    }
+    for chain in permutations(range(m)):
+        head = all(preferred[pair] for pair in pairwise(chain[: k + 1]))
+        tail = all(
+            any(preferred[before, chain[at]] for before in chain[k - 1 : at])
+            for at in range(k + 1, m)
+        )
+        if head and tail:
+            return chain
+    return None
 
 
 def topk_bayes_order(
@@ -278,7 +341,7 @@ def topk_minimizer_order(
     >>> topk_minimizer_order(ListMLE(k=1), *proposition_10(), k=1)
     (0,)
     """
-    check_whole("k", k, low=1)
+    check_integer("k", k, low=1)
     scores = minimizer(objective, [labels_of_order(order) for order in orders], probabilities)
     return tuple(np.argsort(-scores, kind="stable")[:k].tolist())
 
@@ -287,22 +350,25 @@ def proposition_10(p1: float = 0.4) -> tuple[list[Order], FloatArray]:
     """Return orders of three documents, and probabilities, that mislead losses of the whole order.
 
     Document 0 is the most probable best one. The order (2, 1, 0), which puts it last, is about as
-    probable as (0, 1, 2) and (1, 0, 2): a loss that also looks behind the first place learns from
-    it that document 1 is better than 0.
+    probable as (0, 1, 2) and (1, 0, 2): a loss that also looks behind the first place may learn
+    from it that document 1 is better than 0. ListMLE does for p1 below 0.526, and not, as the
+    proposition reads, for all p1 below 1: beyond that it puts document 0 first.
 
     Parameters
     ----------
-    p1 : probability of (0, 1, 2), in (1/3, 1); the other two share the rest.
+    p1 : float in (1/3, 1), default=0.4
+        Probability of (0, 1, 2); the other two share the rest.
 
     Examples
     --------
-    >>> from gbrank.theory import proposition_10
+    >>> from gbrank.theory import proposition_10, topk_minimizer_order
     >>> orders, probabilities = proposition_10()
     >>> orders, probabilities.round(3)
     ([(0, 1, 2), (1, 0, 2), (2, 1, 0)], array([0.4, 0.3, 0.3]))
+    >>> [topk_minimizer_order("listmle", *proposition_10(p1), k=1) for p1 in (0.52, 0.53)]
+    [(1,), (0,)]
     """
-    if not 1.0 / 3.0 < p1 < 1.0:
-        raise ValueError(f"p1 must be a number in (1/3, 1), got {p1!r}")
+    check_number("p1", p1, low=1.0 / 3.0, high=1.0, low_open=True, high_open=True)
     p2 = (1.0 - p1) / 2.0
     return [(0, 1, 2), (1, 0, 2), (2, 1, 0)], np.array([p1, p2, p2])
 
@@ -310,7 +376,7 @@ def proposition_10(p1: float = 0.4) -> tuple[list[Order], FloatArray]:
 def _subgroups(
     orders: Sequence[Sequence[int]], probabilities: ArrayLike, k: int
 ) -> dict[Order, float]:
-    check_whole("k", k, low=1)
+    check_integer("k", k, low=1)
     chances = check_scores(probabilities)
     if len(chances) != len(orders) or len(orders) == 0:
         raise ValueError(
@@ -318,7 +384,7 @@ def _subgroups(
         )
     totals: dict[Order, float] = {}
     for order, chance in zip(orders, chances.tolist(), strict=True):
-        labels_of_order(order)  # refuses what is no order
+        labels_of_order(order)  # an error for what is no order
         first = tuple(order[:k])
         totals[first] = totals.get(first, 0.0) + chance
     return totals

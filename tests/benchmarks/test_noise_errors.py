@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 
 import noise
 import numpy as np
@@ -12,8 +13,9 @@ import pytest
 from common.objective_names import parse_objective
 from noise import __file__ as noise_file
 from noise import main
+from noise_robustness.data import open_source
 from noise_robustness.presets import load_preset
-from noise_robustness.trial import all_trials
+from noise_robustness.trial import Trial, all_trials, run_trial
 
 
 def said(capsys, *arguments):
@@ -34,10 +36,10 @@ def said(capsys, *arguments):
         ),
         (
             ["run", "demo", "--objectives", "listmle(k=0)", "--out", "x"],
-            "objective 'listmle(k=0)': k must be a whole number >= 1",
+            "objective 'listmle(k=0)': k must be an integer >= 1",
         ),
         (["run", "demo", "--objectives", "listmle(k=", "--out", "x"], "is not written as name"),
-        (["run", "demo", "--trials", "0", "--out", "x"], "trials must be a whole number >= 1"),
+        (["run", "demo", "--trials", "0", "--out", "x"], "trials must be an integer >= 1"),
         (["run", "demo", "--jobs", "0", "--out", "x"], "--jobs must be at least 1, got 0"),
         (
             ["run", "demo", "--levels", "1.5", "--out", "x"],
@@ -217,3 +219,50 @@ def test_a_preset_with_a_misprint_is_refused(capsys, tiny, tmp_path):
     ):
         changed.write_text(tiny.read_text().replace(old, new, 1))
         assert message in said(capsys, "run", changed, "--out", tmp_path / "x")
+
+
+OWN = """
+import gbrank
+from gbrank.metrics import get_metric
+
+class Mine(gbrank.{base}):
+    pass
+
+class MineMetric(type(get_metric("ndcg"))):
+    name = "mine"
+"""
+
+
+def test_line_14_losses_and_metrics_of_ones_own(tmp_path):
+    """``FILE.py:Class`` names a loss or a metric in a preset, here and in every worker."""
+    source = tmp_path / "own.py"
+    source.write_text(OWN.format(base="ListMLE"))
+    objective = parse_objective(f"{source}:Mine(k=3)")
+    made = objective.make(seed=7)
+    assert (type(made).__name__, made.get_params()["k"]) == ("Mine", 3)
+    assert objective.is_learner
+    with pytest.raises(ValueError, match="k must be an integer >= 1"):
+        parse_objective(f"{source}:Mine(k=0)")
+    with pytest.raises(ValueError, match="has no class 'Other' derived"):
+        parse_objective(f"{source}:Other")
+    with pytest.raises(ValueError, match="No such file or directory"):
+        parse_objective("no_such_file.py:Mine")
+    preset = load_preset("demo")
+    metrics = (f"{source}:MineMetric@5", "ndcg@5")
+    chosen = replace(
+        preset,
+        objectives=(f"{source}:Mine(k=3)", "listmle(k=3)"),
+        metrics=metrics,
+        trials=1,
+        synthetic={"n_queries": 40, "list_length": 6},
+    ).with_choices()
+    data = open_source("synthetic", chosen.synthetic)
+    kind = chosen.noises[0]
+    own, known = (
+        run_trial(chosen, data, Trial(kind.settings[0], kind.kind, kind.levels[0], name, 0))
+        for name in chosen.objectives
+    )
+    np.testing.assert_array_equal(own.values, known.values)
+    np.testing.assert_array_equal(own.values[0], own.values[1])
+    with pytest.raises(ValueError, match="derived from gbrank's Metric"):
+        replace(preset, metrics=(f"{source}:Mine",)).with_choices()

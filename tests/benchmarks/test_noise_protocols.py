@@ -40,7 +40,7 @@ def test_bruch(name):
 
 def test_bruch_objectives():
     assert get_objective("lambdamart").sigmoid == 1.0
-    assert get_objective("xendcg").gamma == "uniform"  # drawn anew in each iteration
+    assert get_objective("xendcg").gamma == "uniform"  # drawn again in each iteration
 
 
 def test_bruch_compares_all_models_of_table_1():

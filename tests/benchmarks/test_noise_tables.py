@@ -18,8 +18,7 @@ from noise_robustness.tables import (
 from noise_robustness.trial import Result, Trial
 from scipy import stats
 
-from gbrank.metrics import compare
-from gbrank.metrics.comparison import bootstrap_intervals
+from gbrank.metrics import bootstrap_intervals, compare
 
 
 def preset(**changes):

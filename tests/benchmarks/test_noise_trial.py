@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from common.floors import PENALTIES, ridge_weights, zscore_within
 from noise_robustness.data import open_source, seed_of
-from noise_robustness.noise import click_probabilities, label_probabilities, spoil
+from noise_robustness.noise import click_probabilities, corrupt, label_probabilities
 from noise_robustness.presets import Noise, list_presets, load_preset, restore_preset
 from noise_robustness.trial import Trial, all_trials, run_trial
 from sklearn.linear_model import Ridge
@@ -49,7 +49,7 @@ def test_all_presets_of_the_papers_are_there():
 def test_trial_equals_lightgbm_called_by_hand(preset, source):
     found = run_trial(preset, source, FIRST)
     train, valid, test = source.split(1, "random")
-    noisy, _, _ = spoil(
+    noisy, _, _ = corrupt(
         train, valid, preset.noises[0], 0.5, source.grades, seed_of("synthetic", "labels", 1)
     )
     sizes = [np.unique(lists.qid, return_counts=True)[1] for lists in (noisy, valid, test)]
@@ -163,11 +163,11 @@ def test_letor_folders(tmp_path):
 def test_noise_goes_into_training_only_but_clicks_into_both(source):
     train, valid, _ = source.split(0, "random")
     for kind in ("labels", "negatives"):
-        noisy, same, report = spoil(train, valid, Noise(kind, (0.5,), ()), 0.5, 5, 3)
+        noisy, same, report = corrupt(train, valid, Noise(kind, (0.5,), ()), 0.5, 5, 3)
         assert same is valid
         assert (report.document_noise > 0) == (kind == "labels")
         assert len(noisy.y) == len(train.y) * (1.5 if kind == "negatives" else 1)
-    shown, watched, report = spoil(train, valid, Noise("clicks", (0.3,), ()), 0.3, 5, 3)
+    shown, watched, report = corrupt(train, valid, Noise("clicks", (0.3,), ()), 0.3, 5, 3)
     for lists, original in ((shown, train), (watched, valid)):
         assert set(lists.y) == {0.0, 1.0}
         assert set(lists.query) <= set(original.qid)

@@ -92,7 +92,7 @@ def test_text_says_what_was_run_and_how_to_rerun_it(page):
     for words in (
         "Tiny: synthetic",
         "48 of 48 trials are finished: 4 of 4 for each",
-        "Training labels are spoilt; validation and test labels are clean",
+        "Training labels are corrupted; validation and test labels are clean",
         "units are queries",
         "trials finished",
         "python benchmarks/noise.py run tiny --data synthetic",

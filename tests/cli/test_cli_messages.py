@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 
+import numpy as np
 import pytest
 from cli_oracle import COLUMNS
 
@@ -12,7 +13,10 @@ from gbrank import Ranker
 from gbrank.cli.application import make_parser
 from gbrank.cli.options import assignment
 
-COMMANDS = ("train", "predict", "evaluate", "compare", "convert", "objectives", "bench")
+COMMANDS = (
+    *("train", "predict", "evaluate", "compare", "convert", "objectives", "bench"),
+    "completion",
+)
 
 
 @pytest.fixture
@@ -37,6 +41,13 @@ def files(gbrank, letor, table, tmp_path, monkeypatch):
     (tmp_path / "nothing.csv").write_text("")
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and no more")
     (tmp_path / "bad.npz").write_bytes(b"PK\3\4 and no more")
+    np.savez(tmp_path / "flat.npz", X=np.zeros(3), y=np.zeros(3), qid=np.zeros(3))
+    np.savez(tmp_path / "half.npz", X=np.zeros((3, 1)), y=np.zeros(3))
+    (tmp_path / "table.xlsx").write_bytes(b"PK\3\4")
+    (tmp_path / "rows.json").write_text("[]")
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    (tmp_path / "plain.py").write_text("class Loss:\n    pass\n")
+    (tmp_path / "link.txt").symlink_to("small.txt")
     return tmp_path
 
 
@@ -44,7 +55,7 @@ FAILURES = {
     "train missing.txt --model m": "missing.txt: No such file or directory",
     "train small.txt --valid missing.txt --model m": "missing.txt: No such file or directory",
     "train small.txt --model no/folder/m": "the folder of no/folder/m does not exist",
-    "train broken.txt --model m": "broken.txt, line 2: expected a whole number of 64 bits",
+    "train broken.txt --model m": "broken.txt, line 2: expected an integer of 64 bits",
     "train empty.txt --model m": "empty.txt",
     "train small.csv --model m": "small.csv has no column 'label'; it has 'grade', 'query', 'url'",
     "train small.csv --label grade --qid nope --model m": "small.csv has no column 'nope'",
@@ -61,6 +72,14 @@ FAILURES = {
     "train nothing.csv --model m": "nothing.csv is not a readable csv file",
     "train bad.parquet --model m": "bad.parquet is not a readable parquet file",
     "train bad.npz --model m": "bad.npz is not a readable npz file",
+    "train flat.npz --model m": "flat.npz: X must be a matrix of numbers, got shape (3,)",
+    "train half.npz --model m": "half.npz has no array 'qid': X, y and qid are expected",
+    "train table.xlsx --model m": "table.xlsx: .xlsx files are neither read nor written: use CSV",
+    "predict model.txt rows.json": "rows.json: .json files are neither read nor written",
+    "convert small.txt small.xlsx": "small.xlsx: .xlsx files are neither read nor written",
+    "train small.txt --model m --import no.py": "no.py: No such file or directory",
+    "train small.txt --model m --import broken.py": "broken.py cannot be imported: ZeroDivisionErr",
+    "train small.txt --model m --import no_such_module": "no_such_module cannot be imported",
     "predict missing.txt small.txt": "missing.txt: No such file or directory",
     "predict model.txt missing.txt": "missing.txt: No such file or directory",
     "predict cut.txt small.txt": "cut.txt is not a model file of gbrank: it breaks off",
@@ -84,18 +103,29 @@ MISTAKES = {
     "fly": "invalid choice: 'fly'",
     "train small.txt": "the following arguments are required: --model",
     "train small.txt --model m --objective best": "unknown objective 'best'; known are bregman_log",
+    "train small.txt --model m --objective plain.py:Loss": "plain.py has no class 'Loss' derived",
+    "train small.txt --model m --objective plain.py:No": "plain.py has no class 'No' derived from",
+    "train small.txt --model m --metric plain.py:Loss": "class 'Loss' derived from gbrank's Metric",
+    "train small.txt --model small.txt": "--model would overwrite small.txt, which is read",
+    "train link.txt --model small.txt": "--model would overwrite link.txt, which is read",
+    "train small.txt --model link.txt": "--model would overwrite small.txt, which is read",
+    "train small.txt --valid wide.txt --model wide.txt": "--model would overwrite wide.txt",
+    "predict model.txt small.txt --output small.txt": "--output would overwrite small.txt",
+    "predict model.txt small.txt --output model.txt": "--output would overwrite model.txt",
+    "convert small.txt ./small.txt": "the target would overwrite small.txt, which is read",
+    "completion csh": "invalid choice: 'csh'",
     "train small.txt --model m --set k=10": "xendcg has no parameter 'k'; it has anneal, eps",
     "train small.txt --model m --set gamma": "must be NAME=VALUE, got 'gamma'",
     "train small.txt --model m --set gamma=2": "gamma must be",
     "train small.txt --model m --set gamma=0.1 gamma=0.2": "--set gamma is given twice",
-    "train small.txt --model m --trees 0": "must be a whole number >= 1, got '0'",
-    "train small.txt --model m --trees many": "must be a whole number >= 1, got 'many'",
+    "train small.txt --model m --trees 0": "must be an integer >= 1, got '0'",
+    "train small.txt --model m --trees many": "must be an integer >= 1, got 'many'",
     "train small.txt --model m --metric ndgc": "unknown metric 'ndgc'",
     "train small.txt --model m --early-stopping 5": "--early-stopping needs validation data",
     "train small.txt --model m --lgb max_bn=3": "no parameter 'max_bn'; did you mean 'max_bin'?",
     "train small.txt --model m --lgb num_trees=3": "--lgb num_trees: use --trees",
     "train small.txt --model m --lgb application=binary": "--lgb application: use --objective",
-    "train small.txt --model m --lgb bagging_by_query=true": "bagging_by_query does not work",
+    "train small.txt --model m --lgb bagging_by_query=true": "bagging_by_query=True is not supp",
     "train small.txt --model m --qid query": "--qid names a column, but small.txt is LETOR text",
     "train small.txt --model m --weight w": "--weight names a column, but small.txt is LETOR text",
     "evaluate model.txt small.txt --metric best": "unknown metric 'best'; known are dcg",
@@ -196,6 +226,15 @@ def test_objectives(gbrank):
     assert re.search(
         r"^truncation_level +30$", gbrank("objectives", "lambdamart").out, re.MULTILINE
     )
+
+
+@pytest.mark.parametrize("name", ["max_bn", "learningrate", "bagging_by_query"])
+def test_line_7_one_rule_for_parameters_of_lightgbm(gbrank, files, name):
+    """What the command line refuses, and how, is what Python refuses."""
+    with pytest.raises(ValueError, match=name) as refused:
+        Ranker(lgb_params={name: True}).fit(np.eye(4), [0, 1, 0, 1], qid=[0, 0, 1, 1])
+    said = gbrank("train", "small.txt", "--model", "m", "--lgb", f"{name}=true", expect=2)
+    assert str(refused.value) in said.err
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,19 @@ def test_ndcg_by_hand(cut):
     assert gbrank_dask.ndcg_score(worse[0], worse[1], qid=worse[2], k=1) == pytest.approx(2 / 3)
 
 
+def test_the_highest_grade_is_that_of_all_labels(cut):
+    """The grade 4 is in the first partition only; ERR of the others is relative to it all the same.
+
+    A document of grade 1 satisfies one of 16 users then, and alone at the top its ERR is 1/16.
+    """
+    labels, scores, qid = cut(2, [4, 0, 1, 0, 1, 0], [2.0, 1, 2, 1, 1, 2], [1, 1, 2, 2, 3, 3])
+    found = gbrank_dask.evaluate(labels, scores, qid=qid, metrics=["err", "ndcg"])
+    assert found["err"][0] == pytest.approx((15 / 16 + 1 / 16 + 1 / 32) / 3, abs=1e-12)
+    own = metrics.get_metric("err", max_grade=5)
+    found = gbrank_dask.evaluate(labels, scores, qid=qid, metrics={"own": own})
+    assert found["own"][0] == pytest.approx((15 / 32 + 1 / 32 + 1 / 64) / 3, abs=1e-12)
+
+
 def test_blank_queries_alone_are_nan_with_a_warning(cut):
     labels, scores, qid = cut(2, [0, 0, 0, 0], [1.0, 2, 3, 4], [1, 1, 2, 2])
     with pytest.warns(UserWarning, match="every query is blank"):

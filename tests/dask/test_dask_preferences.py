@@ -9,8 +9,9 @@ from gbrank import PairwiseLogistic, PreferenceLogistic, Ranker, UStatistic
 from gbrank.preferences import Comparisons
 
 pytest.importorskip("distributed")
-gbrank_dask = pytest.importorskip("gbrank.dask")
-DaskRanker = gbrank_dask.DaskRanker
+DaskRanker = pytest.importorskip("gbrank.dask").DaskRanker
+
+from gbrank.dask._preferences import PartitionedObservations, bind_part  # noqa: E402
 
 SIZES = np.array([6, 4, 5, 7, 6, 4, 8, 5])
 CUT = 4  # queries of the first partition
@@ -50,7 +51,7 @@ def split(data):
 def test_one_worker_gives_the_local_model(objective, data, one_worker):
     da = pytest.importorskip("dask.array")
     X, qid, winners, losers, rows = data
-    local = Ranker(objective, start="zero", n_jobs=1, **TREES)
+    local = Ranker(objective, n_jobs=1, **TREES)
     local.fit(X, qid=qid, preferences=Comparisons(None, winners, losers))
     chunks = (rows, len(X) - rows)
     ranker = DaskRanker(objective, **TREES).fit(
@@ -71,12 +72,12 @@ def test_a_worker_weighs_its_queries_as_one_machine_does(data):
         np.zeros(len(X)), np.zeros(len(X)), SIZES
     )
     bound = [
-        gbrank_dask._preferences.bind_part(number, ids, part, None)
+        bind_part(number, ids, part, None)
         for number, (ids, part) in enumerate(
             zip((qid[:rows], qid[rows:]), split(data), strict=True)
         )
     ]
-    objective = gbrank_dask._preferences.PartitionedObservations(PreferenceLogistic(), bound)
+    objective = PartitionedObservations(PreferenceLogistic(), bound)
     for number, (where, sizes) in enumerate(
         ((slice(None, rows), SIZES[:CUT]), (slice(rows, None), SIZES[CUT:]))
     ):

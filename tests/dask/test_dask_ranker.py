@@ -1,22 +1,30 @@
 """The DaskRanker on one worker is the Ranker; on three it is as good."""
 
+import inspect
 import pickle
+import pydoc
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
 
 from gbrank import Ranker
+from gbrank.core.queries import QueryLayout
 from gbrank.data import make_ranking
-from gbrank.layout import QueryLayout
 from gbrank.metrics import ndcg_score
 from gbrank.objectives import Objective
 
 pd = pytest.importorskip("pandas")
 dd = pytest.importorskip("dask.dataframe")
 da = pytest.importorskip("dask.array")
-gbrank_dask = pytest.importorskip("gbrank.dask")
-DaskRanker = gbrank_dask.DaskRanker
+DaskRanker = pytest.importorskip("gbrank.dask").DaskRanker
+
+from dask import compute, delayed  # noqa: E402
+
+from gbrank.dask._partitions import make_partitions, take_drawn  # noqa: E402
+from gbrank.dask._queries import QueryMap, queries_of  # noqa: E402
 
 TREES = {"n_estimators": 5, "num_leaves": 7, "lgb_params": {"force_col_wise": True}}
 
@@ -35,9 +43,10 @@ class Spy(Objective):
         SEEN["sizes"], SEEN["labels"] = layout.sizes, labels
         return (labels,)
 
-    def step(self, first, last, bounds, scores, prepared, iteration, scratch, grad, hess):
+    @staticmethod
+    def kernel(first, last, bounds, scores, labels, iteration, scratch, grad, hess):
         rows = slice(bounds[first], bounds[last])
-        grad[rows], hess[rows] = scores[rows] - prepared[0][rows], 1.0
+        grad[rows], hess[rows] = scores[rows] - labels[rows], 1.0
 
 
 @pytest.fixture(scope="module")
@@ -59,30 +68,104 @@ def whole(data, n_chunks=3):
     return X, da.from_array(data.y, chunks=(rows,)), da.from_array(data.qid, chunks=(rows,))
 
 
-@pytest.mark.parametrize("objective", ["squared", "xendcg", "lambdamart", "listmle"])
-def test_one_worker_gives_the_local_model(objective, data, one_worker):
-    X, y, qid = whole(data)
-    local = Ranker(objective, start="zero", n_jobs=1, **TREES).fit(data.X, data.y, qid=data.qid)
-    ranker = DaskRanker(objective, **TREES).fit(X, y, qid=qid)
+def test_parameters_are_those_of_ranker_with_its_defaults():
+    ours, theirs = (inspect.signature(cls).parameters for cls in (DaskRanker, Ranker))
+    assert set(ours) - set(theirs) == {"repartition", "client"}
+    without = {"eval_metric", "validation_fraction", "early_stopping_window"}
+    assert set(theirs) - set(ours) == {*without, "n_models", "warm_start"}
+    for name in set(ours) & set(theirs):
+        assert ours[name] == theirs[name]
+    ranker = DaskRanker("listnet", num_leaves=7)
+    assert ranker.get_params() == {
+        **{name: each.default for name, each in ours.items()},
+        "objective": "listnet",
+        "num_leaves": 7,
+    }
+    assert repr(ranker) == "DaskRanker(num_leaves=7, objective='listnet')"
+    assert clone(ranker.set_params(reg_lambda=2.0)).get_params() == ranker.get_params()
+    assert ranker.reg_lambda == 2.0
+    shown = pydoc.render_doc(DaskRanker)
+    assert "n_estimators: int = 100" in shown
+    assert "L2 penalty on leaf values" in shown
+    assert "{" not in shown.partition("objective : ")[0].partition("Parameters")[2]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'num_leafs'"):
+        DaskRanker(num_leafs=3)
+    with pytest.raises(ValueError, match="Invalid parameter 'n_models'"):
+        ranker.set_params(n_models=2)
+
+
+@pytest.mark.parametrize(
+    ("objective", "arrangement"),
+    [
+        ("xendcg", "whole queries"),
+        ("xendcg", "cut queries"),
+        ("xendcg", "shuffled rows"),
+        ("squared", "cut queries"),
+        ("lambdamart", "whole queries"),
+        ("listmle", "shuffled rows"),
+    ],
+)
+def test_with_one_worker_the_model_is_that_of_ranker(objective, arrangement, data, one_worker, cut):
+    """With the defaults of both, which start from a linear ranker, however the rows are cut."""
+    rows = np.arange(len(data.y))
+    if arrangement == "shuffled rows":
+        rows = np.random.default_rng(0).permutation(rows)
+    given = data.X[rows], data.y[rows], data.qid[rows]
+    X, y, qid = whole(data) if arrangement == "whole queries" else cut(250, *given)
+    settings = {"n_estimators": 20, "lgb_params": {"force_col_wise": True}}
+    local = Ranker(objective, n_jobs=1, **settings).fit(given[0], given[1], qid=given[2])
+    ranker = DaskRanker(objective, **settings).fit(X, y, qid=qid)
     expected = local.predict(data.X)
-    assert np.ptp(expected) > 0.01
-    np.testing.assert_allclose(ranker.predict(X).compute(), expected, rtol=0, atol=1e-6)
+    assert (local.start_kind_, ranker.local_.start_kind_) == ("linear", "linear")
+    assert len(np.unique(expected)) > 0.9 * len(expected)
     np.testing.assert_allclose(ranker.to_local().predict(data.X), expected, rtol=0, atol=1e-6)
+    np.testing.assert_array_equal(ranker.predict(X).compute(), ranker.to_local().predict(given[0]))
 
 
-@pytest.mark.parametrize("objective", ["listnet", "smoothed"])
-def test_a_linear_start_is_that_of_the_local_model(objective, data, one_worker, tmp_path):
+@pytest.mark.parametrize("start", ["zero", "linear", "estimator"])
+def test_a_start_is_that_of_the_local_model(start, data, one_worker, tmp_path):
     X, y, qid = whole(data)
-    local = Ranker(objective, start="linear", n_jobs=1, **TREES)
-    local.fit(data.X, data.y, qid=data.qid)
-    ranker = DaskRanker(objective, start="linear", **TREES).fit(X, y, qid=qid)
-    np.testing.assert_allclose(
-        ranker.predict(X).compute(), local.predict(data.X), rtol=0, atol=1e-6
-    )
-    ranker.save_model(tmp_path / "model.txt")
-    loaded = Ranker.load_model(tmp_path / "model.txt")
-    assert (loaded.start_kind_, loaded.best_iteration_) == ("linear", 5)
-    np.testing.assert_allclose(loaded.predict(data.X), local.predict(data.X), rtol=0, atol=1e-6)
+    if start == "estimator":
+        start = LinearRegression().fit(data.X, data.y)
+    local = Ranker("listnet", start=start, n_jobs=1, **TREES).fit(data.X, data.y, qid=data.qid)
+    ranker = DaskRanker("listnet", start=start, **TREES).fit(X, y, qid=qid)
+    expected = local.predict(data.X)
+    np.testing.assert_allclose(ranker.predict(X).compute(), expected, rtol=0, atol=1e-6)
+    if start == "linear":
+        ranker.save_model(tmp_path / "model.txt")
+        loaded = Ranker.load_model(tmp_path / "model.txt")
+        assert (loaded.start_kind_, loaded.best_iteration_) == ("linear", 5)
+        np.testing.assert_allclose(loaded.predict(data.X), expected, rtol=0, atol=1e-6)
+
+
+def test_starts_that_cannot_work_are_refused(data, one_worker):
+    X, y, qid = whole(data)
+    with pytest.raises(ValueError, match="start='query_linear' needs all rows of a query"):
+        DaskRanker(start="query_linear").fit(X, y, qid=qid)
+    with pytest.raises(ValueError, match="start must be one of"):
+        DaskRanker(start="quadratic").fit(X, y, qid=qid)
+
+
+@pytest.mark.parametrize("kind", ["large integers", "csr_array"])
+def test_features_are_the_numbers_that_the_ranker_sees(kind, data, one_worker):
+    """Integers beyond 2^24, which LightGBM would round to float32; and sparse blocks."""
+    X = data.X
+    if kind == "large integers":
+        X = 2**40 + np.rint(100 * X).astype(np.int64)
+    rows = whole_chunks(data.qid, 2)
+    blocks = np.split(X, np.cumsum(rows)[:-1])
+    if kind == "csr_array":
+        X, blocks = csr_array(X), [csr_array(each) for each in blocks]
+    parts = [
+        da.from_delayed(delayed(each), shape=each.shape, dtype=each.dtype, meta=np.empty((0, 0)))
+        for each in blocks
+    ]
+    y, qid = (da.from_array(each, chunks=(rows,)) for each in (data.y, data.qid))
+    ranker = DaskRanker("squared", **TREES).fit(da.concatenate(parts), y, qid=qid)
+    local = Ranker("squared", n_jobs=1, **TREES).fit(X, data.y, qid=data.qid)
+    expected = local.predict(X)
+    assert len(np.unique(expected)) > 100
+    np.testing.assert_allclose(ranker.to_local().predict(X), expected, rtol=0, atol=1e-6)
 
 
 def test_weights_init_scores_and_query_subsampling(data, one_worker, cut):
@@ -90,7 +173,7 @@ def test_weights_init_scores_and_query_subsampling(data, one_worker, cut):
     rng = np.random.default_rng(0)
     weight, init = rng.uniform(0.5, 2, len(data.y)), rng.normal(size=len(data.y))
     settings = {"query_subsample": 0.5, "random_state": 3, **TREES}
-    local = Ranker("squared", start="zero", n_jobs=1, **settings)
+    local = Ranker("squared", n_jobs=1, **settings)
     local.fit(data.X, data.y, qid=data.qid, sample_weight=weight, init_score=init)
     ranker = DaskRanker("squared", **settings).fit(
         X,
@@ -105,7 +188,7 @@ def test_weights_init_scores_and_query_subsampling(data, one_worker, cut):
 
 
 def test_cut_queries_are_repaired(data, one_worker, cut):
-    """Rows strewn at random over partitions: training sees whole queries, and every row once."""
+    """Rows scattered over partitions: training sees whole queries, and every row once."""
     order = np.random.default_rng(0).permutation(len(data.y))
     X, y, qid = cut(250, data.X[order], data.y[order], data.qid[order])
     SEEN.clear()
@@ -179,14 +262,36 @@ def test_early_stopping_is_refused_and_a_way_out_is_offered(data, one_worker, cu
     assert ranker.n_estimators == 100
 
 
-def test_a_sample_has_whole_queries(data, one_worker, cut):
-    X, y, qid = (list(each.to_delayed().ravel()) for each in cut(90, data.X, data.y, data.qid))
-    part = gbrank_dask._sample.sample_queries(X, y, qid, [None] * len(X), None, 7, 0)
-    ids = np.unique(part.qid)
-    assert len(ids) == 7
-    rows = np.isin(data.qid, ids)
-    np.testing.assert_array_equal(part.X, data.X[rows])
-    np.testing.assert_array_equal(part.labels, data.y[rows])
+def test_a_sample_has_whole_queries(data, cut):
+    X, y, qid = cut(90, data.X, data.y, data.qid)
+    queries = list(qid.to_delayed())
+    found = QueryMap(compute(*map(delayed(queries_of), queries)))
+    partitions = make_partitions(X, y, queries, None, None, column=None)
+    sizes = np.bincount(data.qid)
+    for wanted in ({"n_queries": 7}, {"n_rows": 200}, {"n_rows": len(data.y)}, {"n_queries": 99}):
+        part = compute(take_drawn(partitions, found.draw(0, **wanted)))[0]
+        rows = np.isin(data.qid, part.qid)
+        np.testing.assert_array_equal(part.X, data.X[rows])
+        np.testing.assert_array_equal(part.y, data.y[rows])
+        n_queries = len(np.unique(part.qid))
+        if "n_queries" in wanted:
+            assert n_queries == min(wanted["n_queries"], 40)
+        else:  # the last query may go beyond
+            assert wanted["n_rows"] <= part.n_rows < wanted["n_rows"] + sizes.max()
+
+
+def test_weights_of_a_partition_may_all_be_0(data, one_worker):
+    X, y, qid = whole(data)
+    weight = np.ones(len(data.y))
+    weight[: X.chunks[0][0]] = 0.0
+    weights = da.from_array(weight, chunks=(X.chunks[0],))
+    ranker = DaskRanker("squared", **TREES).fit(X, y, qid=qid, sample_weight=weights)
+    local = Ranker("squared", n_jobs=1, **TREES)
+    local.fit(data.X, data.y, qid=data.qid, sample_weight=weight)
+    expected = local.predict(data.X)
+    np.testing.assert_allclose(ranker.to_local().predict(data.X), expected, rtol=0, atol=1e-6)
+    with pytest.raises(ValueError, match="at least one non-zero number"):
+        DaskRanker("squared", **TREES).fit(X, y, qid=qid, sample_weight=0 * weights)
 
 
 def test_empty_partitions_are_left_out(data, one_worker):

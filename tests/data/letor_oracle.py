@@ -39,7 +39,7 @@ def read_line(line: str, first_index: int = 1) -> tuple[float, int, dict[int, st
 
 
 def is_nearest(value: np.floating, text: str) -> bool:
-    """Tell whether no other number of its type is nearer to a decimal, ties going to even."""
+    """Return whether no other number of its type is nearer to a decimal, ties going to even."""
     dtype = type(value)
     plain = read_number(text)
     if np.isnan(plain) or "inf" in text.lower():

@@ -68,7 +68,7 @@ def test_a_small_file(write):
     assert data.docid.tolist() == ["GX1", "", ""]
     assert data.group.tolist() == [2, 1]
     assert data.n_queries == 2
-    assert repr(data) == "LetorData(n_documents=3, n_queries=2, n_features=4, dense)"
+    assert repr(data) == "LetorData(n_rows=3, n_queries=2, n_features=4)"
 
 
 def test_comments_are_left_out_unless_asked_for(write):
@@ -388,9 +388,9 @@ MESSAGES = {
     "1e999 qid:1 1:1": "expected a finite number, the label, got '1e999'",
     "1 1:0.5": "expected qid: and the number of the query after the label, got '1:0.5'",
     "1": "expected qid: and the number of the query after the label, got the end of the line",
-    "1 qid:a 1:1": "expected a whole number of 64 bits after qid:, got 'a'",
+    "1 qid:a 1:1": "expected an integer of 64 bits after qid:, got 'a'",
     "1 qid:9223372036854775808": (
-        "expected a whole number of 64 bits after qid:, got '9223372036854775808'"
+        "expected an integer of 64 bits after qid:, got '9223372036854775808'"
     ),
     "1 qid:1 0.5": "expected feature:value, got '0.5'",
     "1 qid:1 cost:3": "expected feature:value, got 'cost:3'",
@@ -476,8 +476,8 @@ def test_lines_without_features(write):
         ({"zero_based": 1}, TypeError, "zero_based must be True or False, got 1"),
         ({"missing": "NULL"}, TypeError, "missing must be a number or NaN, got 'NULL'"),
         ({"missing": np.nan, "sparse": True}, ValueError, "missing must be 0 if sparse=True"),
-        ({"n_features": 0}, ValueError, "n_features must be a whole number >= 1, got 0"),
-        ({"n_features": 2.0}, ValueError, "n_features must be a whole number >= 1, got 2.0"),
+        ({"n_features": 0}, ValueError, "n_features must be an integer >= 1, got 0"),
+        ({"n_features": 2.0}, ValueError, "n_features must be an integer >= 1, got 2.0"),
         ({"cache": 3}, TypeError, "cache must be None, True, False or a folder, got 3"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be"),
     ],

@@ -19,7 +19,7 @@ SUFFIXES = ["", ".gz", ".bz2", ".xz"]
 
 
 def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
-    """Tell whether all numbers are the same, signs of zeros too; any NaN equals any other."""
+    """Return whether all numbers are the same, signs of zeros too; any NaN equals any other."""
     bits = np.uint32 if a.dtype == np.float32 else np.uint64
     both_nan = np.isnan(a) & np.isnan(b)
     return a.dtype == b.dtype and bool(((a.view(bits) == b.view(bits)) | both_nan).all())
@@ -211,8 +211,8 @@ def test_files_are_readable_by_others(tmp_path):
         ({"y": [1.0]}, ValueError, "labels must have one entry per row: got 1 for 2 rows"),
         ({"y": [1.0, np.nan]}, ValueError, "labels must be finite numbers, but row 1"),
         ({"qid": [1]}, ValueError, "qid must have one entry per row: got 1 for 2 rows"),
-        ({"qid": ["a", "b"]}, TypeError, "qid must be whole numbers"),
-        ({"qid": [0.5, 1.5]}, TypeError, "qid must be whole numbers"),
+        ({"qid": ["a", "b"]}, TypeError, "qid must be integers"),
+        ({"qid": [0.5, 1.5]}, TypeError, "qid must be integers"),
         ({"qid": np.array([1, 2**63], np.uint64)}, ValueError, "64 bits with a sign"),
         ({"comments": ["a"]}, ValueError, "comments must have one text per row: got 1 for 2"),
         ({"comments": ["a", "b\nc"]}, ValueError, "comments must be one line each, but row 1"),

@@ -1,4 +1,4 @@
-"""The made-up data: its labels, its truth, and that the truth is what it claims to be."""
+"""Synthetic data: labels, truth, and that the truth is what it claims to be."""
 
 import math
 from itertools import permutations, product
@@ -69,7 +69,7 @@ def test_label_probabilities_are_those_of_thresholds_plus_normal_noise():
 def test_labels_are_drawn_with_their_probabilities(label_noise):
     data = make_ranking(2000, list_length=50, label_noise=label_noise, random_state=3)
     probability = data.label_probabilities
-    tenth = np.argsort(np.argsort(data.utility)) * 10 // data.n_documents
+    tenth = np.argsort(np.argsort(data.utility)) * 10 // data.n_rows
     p_values = []
     for part in range(10):
         for grade in range(5):
@@ -94,7 +94,7 @@ def test_label_frequencies(grades, expected):
     # without an effect of the query the documents are independent, so chi-square applies
     data = make_ranking(1000, list_length=100, grades=grades, query_effect=0.0, random_state=1)
     counts = np.bincount(data.y, minlength=len(expected))
-    expected = np.array(expected) * data.n_documents
+    expected = np.array(expected) * data.n_rows
     possible = expected > 0
     assert counts[~possible].sum() == 0
     assert stats.chisquare(counts[possible], expected[possible]).pvalue > 1e-3
@@ -102,7 +102,7 @@ def test_label_frequencies(grades, expected):
 
 def test_default_labels_look_like_web_search():
     data = make_ranking(2000, random_state=4)
-    frequencies = np.bincount(data.y) / data.n_documents
+    frequencies = np.bincount(data.y) / data.n_rows
     np.testing.assert_allclose(frequencies, WEB_SEARCH, atol=0.02)
 
 
@@ -171,7 +171,7 @@ def test_query_shift_zero_takes_the_shift_away():
 
 def test_uninformative_columns_say_nothing_and_informative_ones_do():
     data = make_ranking(3000, list_length=20, query_effect=0.0)
-    tenths = np.argsort(np.argsort(data.X, axis=0), axis=0) * 10 // data.n_documents
+    tenths = np.argsort(np.argsort(data.X, axis=0), axis=0) * 10 // data.n_rows
     gate_low = data.X[:, 2] < NORMAL.inv_cdf(0.25)
     for column, name in enumerate(data.feature_names):
         samples = [data.utility[tenths[:, column] == part] for part in range(10)]
@@ -254,35 +254,35 @@ def test_take_and_split_keep_whole_queries():
     assert set(test.qid) == {7, 8, 9}
     np.testing.assert_array_equal(np.concatenate((train.X, test.X)), data.X)
     everything, nothing = data.split(1)
-    assert everything.n_documents == data.n_documents
-    assert nothing.n_documents == nothing.n_queries == 0
+    assert everything.n_rows == data.n_rows
+    assert nothing.n_rows == nothing.n_queries == 0
     with pytest.raises(ValueError, match="queries must be numbers from 0 to 9, got 10"):
         data.take([0, 10])
     with pytest.raises(ValueError, match="once each"):
         data.take([1, 1])
-    with pytest.raises(ValueError, match="fraction must be a number from 0 to 1, got 2"):
+    with pytest.raises(ValueError, match=r"fraction must be a number in \[0, 1\], got 2"):
         data.split(2)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n_queries": 0}, "n_queries must be a whole number >= 1, got 0"),
-        ({"n_queries": 2.5}, "n_queries must be a whole number >= 1, got 2.5"),
-        ({"n_informative": 0}, "n_informative must be a whole number >= 1, got 0"),
-        ({"n_features": 9}, "n_features must be a whole number >= 10, got 9"),
-        ({"grades": 1}, "grades must be a whole number >= 2, got 1"),
+        ({"n_queries": 0}, "n_queries must be an integer >= 1, got 0"),
+        ({"n_queries": 2.5}, "n_queries must be an integer >= 1, got 2.5"),
+        ({"n_informative": 0}, "n_informative must be an integer >= 1, got 0"),
+        ({"n_features": 9}, "n_features must be an integer >= 10, got 9"),
+        ({"grades": 1}, "grades must be an integer >= 2, got 1"),
         ({"grades": (0.5, 0.6)}, "grades must sum to 1, they sum to 1.1"),
-        ({"label_noise": -1}, "label_noise must be a finite number >= 0, got -1"),
+        ({"label_noise": -1}, "label_noise must be a number >= 0, got -1"),
         ({"query_shift": np.inf}, "query_shift must be a finite number >= 0, got inf"),
-        ({"query_effect": "big"}, "query_effect must be a finite number >= 0, got 'big'"),
-        ({"list_length": 0}, "list_length must be a whole number >= 1, got 0"),
-        ({"list_length": (5, 4)}, r"list_length\[1\] must be a whole number >= 5, got 4"),
-        ({"list_length": (0, 4)}, r"list_length\[0\] must be a whole number >= 1, got 0"),
+        ({"query_effect": "big"}, "query_effect must be a number >= 0, got 'big'"),
+        ({"list_length": 0}, "list_length must be an integer >= 1, got 0"),
+        ({"list_length": (5, 4)}, r"list_length\[1\] must be an integer >= 5, got 4"),
+        ({"list_length": (0, 4)}, r"list_length\[0\] must be an integer >= 1, got 0"),
         ({"list_length": "long"}, "list_length must be a number, a range, .* got 'long'"),
-        ({"list_length": lambda rng, n: [3]}, "list_length must return 2 whole numbers"),
+        ({"list_length": lambda rng, n: [3]}, "list_length must return 2 integers"),
         ({"list_length": lambda rng, n: [3, 0]}, "got 0 for query 1"),
-        ({"random_state": 1.5}, "random_state must be a whole number >= 0"),
+        ({"random_state": 1.5}, "random_state must be an integer >= 0"),
     ],
 )
 def test_bad_input_is_named(arguments, message):

@@ -17,7 +17,9 @@ import numpy as np
 from mutations import sealed_bytes
 from odd_input import ours_or_fine
 
-from gbrank import Ranker, _saved_values, model_file
+from gbrank import Ranker
+from gbrank.boosting import model_file
+from gbrank.boosting import saved_values as _saved_values
 from gbrank.data import _reader, _text, load_letor, make_ranking
 
 # Function by function: an instrumented kernel, or a whole module with one, does not compile.

@@ -22,8 +22,8 @@ from mutations import LETOR_TOKENS, mutate
 from odd_input import EDGES, ours_or_fine
 
 from gbrank import PreferenceLogistic, Ranker, UStatistic, get_objective, list_objectives, metrics
+from gbrank.core.queries import QueryLayout
 from gbrank.data import load_letor, make_ranking
-from gbrank.layout import QueryLayout
 from gbrank.preferences import METHODS, Comparisons, PartialOrders, Selections, aggregate
 
 QUERIES = 1000
@@ -66,8 +66,8 @@ def fuzz_objectives(rng, rounds):
                     labels, scores, group, weights, iteration=iteration
                 )
                 assert np.isfinite(grad).all(), (name, "gradient")
-                assert np.isfinite(hess).all(), (name, "curvature")
-                assert (hess >= 0).all(), (name, "negative curvature")
+                assert np.isfinite(hess).all(), (name, "hessian")
+                assert (hess >= 0).all(), (name, "negative hessian")
                 done = QUERIES
             yield done
 
@@ -126,7 +126,7 @@ def fuzz_preferences(rng, rounds):
                     objective = (UStatistic, PreferenceLogistic)[uses - len(METHODS)](observed)
                     zeros = np.zeros(len(scores))
                     values = objective.grad_hess(zeros, scores, group, weights, iteration=iteration)
-                    assert (values[1] >= 0).all(), (type(objective), "negative curvature")
+                    assert (values[1] >= 0).all(), (type(objective), "negative hessian")
                 assert all(np.isfinite(each).all() for each in values), uses
                 assert all(each.shape == scores.shape for each in values), uses
                 done = QUERIES

@@ -20,7 +20,7 @@ from odd_input import (
 )
 
 from gbrank import metrics
-from gbrank.layout import QueryLayout
+from gbrank.core.queries import QueryLayout
 
 #: Each metric function with its range.
 FUNCTIONS = {

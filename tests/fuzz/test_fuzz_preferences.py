@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from odd_input import columns, fuzzed, odd_columns, ours_or_fine, positive_edges
 
-from gbrank.layout import QueryLayout
+from gbrank.core.queries import QueryLayout
 from gbrank.preferences import METHODS, Comparisons, PartialOrders, Selections, aggregate
 
 QID = np.array([0, 0, 0, 1, 1, 1, 1, 2])  # of the rows that items are

@@ -13,15 +13,14 @@ import scipy.sparse
 from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_info
 
-from gbrank._model_text import put_together
-from gbrank._start import start_trees
+from gbrank.core import RankingData
 from gbrank.data import make_ranking
-from gbrank.layout import QueryLayout
 from gbrank.linear import LinearRanker, ridge
 from gbrank.linear.columns import write_columns
 from gbrank.linear.ridge import N_FOLDS
 from gbrank.linear.steps import MAX_EDGES, fit_steps
 from gbrank.metrics import ndcg_score
+from gbrank.start import Start
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +85,7 @@ def test_penalty_has_the_least_squared_error_on_held_out_queries(data, weighted)
     noisy = np.random.default_rng(2).integers(0, 5, len(data.y)).astype(float)
     labels = np.where(np.random.default_rng(3).random(len(data.y)) < 0.8, noisy, data.y)
     ranker = LinearRanker(relative=True)
-    rows, held_out = ranker._fit_queries(data.X, labels, QueryLayout.from_qid(data.qid), weight)
+    rows, held_out = ranker.fit_data(RankingData(data.X, labels, data.qid, weight))
     queries, X = data.qid[rows], data.X[rows].astype(float)
     order = queries[np.flatnonzero(np.diff(queries, prepend=-1))]
     fold = np.zeros(len(rows), dtype=int)
@@ -239,7 +238,7 @@ def test_trees_predict_what_the_linear_ranker_predicts(data):
     X[4, 4] = -np.inf
     ranker = LinearRanker().fit(X, data.y, qid=data.qid)
     other = lgb.train({"verbose": -1}, lgb.Dataset(X, data.y), 2)
-    booster = put_together([other], [2], start_trees(ranker))
+    booster, _ = Start("linear", ranker).merged_into(other, 2)
     X[:, 2] = np.nan  # missing where it never was in training
     X[0, 3] = 1e300
     np.testing.assert_allclose(
@@ -283,7 +282,7 @@ def test_a_single_query_is_scored_by_the_fit_to_it(data):
     """There is no other: from scores of 0, trees would learn again what the start knows."""
     ranker, n_rows = LinearRanker(relative=True), len(data.y)
     ranker._validate(data.X, reset=True)
-    rows, scores = ranker._fit_queries(data.X, data.y, QueryLayout.from_group([n_rows]), None)
+    rows, scores = ranker.fit_data(RankingData(data.X, data.y, np.zeros(n_rows)))
     assert np.isnan(ranker.held_out_score_)
     expected = ranker.predict(data.X, group=[n_rows])[rows]
     assert expected.any()
@@ -297,8 +296,7 @@ def test_infinities_are_fitted_as_they_are_scored(data):
     X[::5, 1] = np.inf
     ranker = LinearRanker()
     ranker._validate(X, reset=True)
-    layout = QueryLayout.from_qid(data.qid)
-    rows, _ = ranker._fit_queries(X, data.y, layout, None)
+    rows, _ = ranker.fit_data(RankingData(X, data.y, data.qid))
     sizes = np.diff(np.flatnonzero(np.diff(data.qid[rows], prepend=-1)), append=len(rows))
     bounds = np.concatenate(([0], np.cumsum(sizes)))
     columns, places = write_columns(X[rows], bounds, ranker.steps_)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gbrank.metrics import compare, evaluate, get_metric
-from gbrank.metrics.comparison import holm, sign_flip_test
+from gbrank.metrics import compare, evaluate, get_metric, holm, sign_flip_test
 
 
 @pytest.fixture(scope="module")

@@ -169,7 +169,7 @@ def test_cross_validation_of_lightgbm(ranking_set):
 def test_threads_follow_the_dataset(ranking_set, monkeypatch):
     X, y, group = ranking_set
     seen = []
-    import gbrank.metrics.base as base
+    import gbrank.metrics._base as base
 
     original = base.resolve_n_jobs
     monkeypatch.setattr(base, "resolve_n_jobs", lambda n: seen.append(n) or original(n))

@@ -51,9 +51,9 @@ WRONG = [
     ({"group": None, "qid": [1, 1, 2]}, "qid must have one entry per row: got 3 for 4"),
     ({"k": 0}, "k must be at least 1, got 0"),
     ({"k": -3}, "k must be at least 1, got -3"),
-    ({"k": 0.0}, "k must be a whole number >= 1, or a fraction.*got 0"),
-    ({"k": 1.5}, "k must be a whole number >= 1, or a fraction.*got 1.5"),
-    ({"k": np.nan}, "k must be a whole number >= 1, or a fraction"),
+    ({"k": 0.0}, "k must be an integer >= 1, or a fraction.*got 0"),
+    ({"k": 1.5}, "k must be an integer >= 1, or a fraction.*got 1.5"),
+    ({"k": np.nan}, "k must be an integer >= 1, or a fraction"),
     ({"sample_weight": [1.0, 2.0, 1.0, 1.0]}, "sample_weight must be the same.*row 1 (query 0)"),
     ({"sample_weight": [1.0, 1.0, 1.0]}, "sample_weight must have one entry per query (2) or"),
     ({"sample_weight": [1.0, -1.0]}, "weights must be finite numbers >= 0.*query 1 is -1"),
@@ -61,7 +61,7 @@ WRONG = [
     ({"empty": np.nan}, 'empty must be "skip" or a finite number'),
     ({"ties": "random"}, "ties must be one of.*'average'.*got 'random'"),
     ({"convention": "xgboost"}, "convention must be None or one of.*'lightgbm'.*got 'xgboost'"),
-    ({"n_jobs": 0}, "n_jobs must be None or a whole number other than 0"),
+    ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0"),
 ]
 
 
@@ -80,7 +80,7 @@ def test_every_metric_refuses_bad_input(name, change, message):
 
 @pytest.mark.parametrize("k", ["10", [1], True])
 def test_a_cutoff_of_the_wrong_type(k):
-    with pytest.raises(TypeError, match="k must be None, a whole number or a fraction"):
+    with pytest.raises(TypeError, match="k must be None, an integer or a fraction"):
         ndcg_score(LABELS, SCORES, group=GROUP, k=k)
 
 
@@ -145,9 +145,9 @@ def test_a_gain_is_asked_only_about_labels_that_occur():
 def test_an_unknown_name_comes_with_the_list(make):
     with pytest.raises(ValueError, match=r"unknown metric 'ndgc@10'; known are dcg, err, map"):
         make("ndgc@10")
-    with pytest.raises(ValueError, match="the cut-off of 'ndcg@ten' must be a whole number"):
+    with pytest.raises(ValueError, match="the cut-off of 'ndcg@ten' must be an integer"):
         make("ndcg@ten")
-    with pytest.raises(ValueError, match="k must be a whole number >= 1, or a fraction"):
+    with pytest.raises(ValueError, match="k must be an integer >= 1, or a fraction"):
         make("ndcg@1.5")
     with pytest.raises(ValueError, match="the cut-off is given twice"):
         make("ndcg@10", k=5)
@@ -200,7 +200,7 @@ def test_bad_input_of_compare():
         compare(LABELS, SCORES, group=GROUP)
     with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
         compare(LABELS, models, group=GROUP, confidence=95)
-    with pytest.raises(ValueError, match="n_resamples must be a whole number >= 1"):
+    with pytest.raises(ValueError, match="n_resamples must be an integer >= 1"):
         compare(LABELS, models, group=GROUP, n_resamples=0)
     with pytest.raises(ValueError, match=r"at least two queries must count.*1 of 2 do"):
         compare([1, 0, 0, 0], models, group=GROUP)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gbrank.gains import PowerDiscount
+from gbrank.core.gains import PowerDiscount
 from gbrank.metrics import evaluate, get_metric, list_metrics, ndcg_score
 
 NAMES = [

@@ -16,7 +16,7 @@ def test_the_oracle_knows_every_metric():
 def _cases(seed, n_cases, n_levels=4):
     """Yield labels, scores with ties, and a cut-off; at least two labels differ.
 
-    Every other case has labels that are no whole numbers, which take another way.
+    Every other case has labels that are no integers, which take another way.
     """
     rng = np.random.default_rng(seed)
     while n_cases:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gbrank.metrics.ranks import check_cutoff, cutoffs, rank_queries
+from gbrank.metrics._ranks import check_cutoff, cutoffs, rank_queries
 
 SHAPES = {
     "normal": lambda rng, n: rng.normal(size=n),

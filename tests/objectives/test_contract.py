@@ -32,10 +32,36 @@ def test_variant_keeps_the_contract(objective):
     check_objective(objective)
 
 
+def logistic_block(first, last, bounds, scores, target, fault, iteration, scratch, grad, hess):
+    rows = slice(bounds[first], bounds[last])
+    with np.errstate(over="ignore"):
+        p = 1.0 / (1.0 + np.exp(-scores[rows]))
+    grad[rows] = p - target[rows]
+    hess[rows] = p * (1 - p)
+    match fault:
+        case "gradient":
+            grad[rows] *= 1.001
+        case "hessian":
+            hess[rows] *= 1.01
+        case "negative":
+            hess[rows] -= 0.3
+        case "nan":
+            grad[rows][np.abs(scores[rows]) > 1e100] = np.nan
+        case "threads":
+            grad[rows] += 1e-3 * (first == 0)
+        case "position":
+            grad[rows][0] += 1e-3
+        case "stateful":
+            grad[rows] += np.float32(iteration)
+        case "leftovers":
+            target[rows] *= 0.9999
+
+
 class Logistic(Objective):
     """Pointwise logistic loss, in plain NumPy, with a fault to choose."""
 
-    exact_curvature: ClassVar[bool] = True
+    kernel = staticmethod(logistic_block)
+    exact_hessian: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = False
 
     def __init__(self, fault=None, *, n_jobs=None):
@@ -46,27 +72,8 @@ class Logistic(Objective):
         target = (labels > labels.mean()) if self.fault == "dependent" else (labels > 0)
         return (target.astype(float),)
 
-    def step(self, first, last, bounds, scores, prepared, iteration, scratch, grad, hess):
-        rows = slice(bounds[first], bounds[last])
-        with np.errstate(over="ignore"):
-            p = 1.0 / (1.0 + np.exp(-scores[rows]))
-        grad[rows] = p - prepared[0][rows]
-        hess[rows] = p * (1 - p)
-        match self.fault:
-            case "gradient":
-                grad[rows] *= 1.001
-            case "curvature":
-                hess[rows] *= 1.01
-            case "negative":
-                hess[rows] -= 0.3
-            case "nan":
-                grad[rows][np.abs(scores[rows]) > 1e100] = np.nan
-            case "threads":
-                grad[rows] += 1e-3 * (first == 0)
-            case "position":
-                grad[rows][0] += 1e-3
-            case "stateful":
-                grad[rows] += np.float32(iteration)
+    def kernel_params(self):
+        return (self.fault,)
 
     def query_loss(self, labels, scores, *, query, iteration):
         value = np.logaddexp(0.0, scores) - scores * (labels > 0)
@@ -81,12 +88,13 @@ def test_a_users_objective_in_plain_numpy_keeps_the_contract():
     ("fault", "message"),
     [
         ("gradient", "gradient is"),
-        ("curvature", "curvature is"),
+        ("hessian", "hessian is"),
         ("negative", "must be >= 0"),
         ("nan", "must be finite"),
         ("dependent", "gradient is|depend on others"),
         ("threads", "gradient is|other numbers with two threads"),
         ("position", "gradient is|does not permute"),
+        ("leftovers", "a second step of one training"),
     ],
 )
 def test_the_contract_catches(fault, message):
@@ -103,9 +111,9 @@ def test_declarations_are_held_against_the_objective():
 
 
 class TwiceWeighted(Logistic):
-    def _advance(self, training, scores):
-        grad, hess = super()._advance(training, scores)
-        return (grad, hess) if training.weight is None else (grad * training.weight, hess)
+    def grad_hess(self, labels, scores, group, weight=None, *, iteration=0):
+        grad, hess = super().grad_hess(labels, scores, group, weight, iteration=iteration)
+        return (grad, hess) if weight is None else (grad * weight, hess)
 
 
 def test_the_contract_catches_weights_applied_twice():

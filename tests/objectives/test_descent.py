@@ -1,7 +1,7 @@
-"""The curvature of the losses on ``u = G / Z``: no tree raises the loss, and boosting converges.
+"""The hessian of the losses on ``u = G / Z``: no tree raises the loss, and boosting converges.
 
 A tree is any partition of documents into leaves; a leaf moves its documents by minus the sum of
-their gradients over the sum of their curvatures, as in LightGBM.
+their gradients over the sum of their hessians, as in LightGBM.
 """
 
 import numpy as np
@@ -11,14 +11,14 @@ from scipy.special import logit
 
 from gbrank import KL, Bregman, Cosine, QNorm, Squared
 
-#: Those whose curvature bounds every step: loss(s + v) <= loss(s) + <g, v> + sum h v^2.
+#: Those whose hessian bounds every step: loss(s + v) <= loss(s) + <g, v> + sum h v^2.
 BOUNDED = [
     Squared(),
     Squared(reduction="mean"),
     Cosine(),
     Cosine(norm="l2", scale_penalty=0.0),
 ]
-#: Those of which ten times the curvature does: no tree raises the loss up to a rate of 0.1.
+#: Those of which ten times the hessian does: no tree raises the loss up to a rate of 0.1.
 BOUNDED_BY_TEN_TIMES = [
     QNorm(),
     QNorm(q=2),
@@ -46,7 +46,7 @@ def random_queries(rng, n_queries):
     [*((o, 1.0) for o in BOUNDED), *((o, 10.0) for o in BOUNDED_BY_TEN_TIMES)],
     ids=repr,
 )
-def test_curvature_bounds_every_step(objective, times):
+def test_hessian_bounds_every_step(objective, times):
     rng = np.random.default_rng(0)
     labels, group = random_queries(rng, 150)
     for trial in range(12):
@@ -263,7 +263,7 @@ def test_no_leaf_of_kl_passes_its_best_value(more, sign):
     value, before, after = move_one_leaf(KL(norm_at=1), labels, scores, group, leaf)
     assert 0 < value / best <= 1.0
     if more == 1.02:
-        assert value / best > 0.999  # a curvature smaller by 1 % would pass it
+        assert value / best > 0.999  # a hessian smaller by 1 % would pass it
     assert after < before
 
 

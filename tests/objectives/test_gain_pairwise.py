@@ -168,7 +168,7 @@ def test_variants_keep_the_contract(objective):
     [
         ({"phi": "hinge"}, "phi must be 'logistic' or 'exponential' or 'squared_hinge', got 'hi"),
         ({"norm": "l2"}, "norm must be 'dcg' or None, got 'l2'"),
-        ({"norm_at": 0}, "norm_at must be a whole number >= 1 or None, got 0"),
+        ({"norm_at": 0}, "norm_at must be an integer >= 1 or None, got 0"),
     ],
 )
 def test_bad_parameters_are_named(params, message):

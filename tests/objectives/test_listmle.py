@@ -13,7 +13,7 @@ from gbrank.testing import check_objective
 
 
 def likelihood_by_loops(scores_in_order, k):
-    """Gradient and curvature of untied documents, already in label order, factor by factor."""
+    """Gradient and hessian of untied documents, already in label order, factor by factor."""
     m = len(scores_in_order)
     grad, hess = np.zeros(m), np.zeros(m)
     for i in range(min(k, m)):
@@ -152,8 +152,8 @@ def test_variants_keep_the_contract(objective):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"k": 0}, "k must be a whole number >= 1 or None, got 0"),
-        ({"k": 2.5}, "k must be a whole number >= 1 or None, got 2.5"),
+        ({"k": 0}, "k must be an integer >= 1 or None, got 0"),
+        ({"k": 2.5}, "k must be an integer >= 1 or None, got 2.5"),
         ({"random_state": -1}, "random_state must be"),
     ],
 )

@@ -11,7 +11,7 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from gbrank import PairwiseLogistic, PreferenceLogistic, UStatistic
-from gbrank.layout import QueryLayout
+from gbrank.core.queries import QueryLayout
 from gbrank.preferences import Comparisons, PartialOrders, Selections, read_catboost_pairs
 from gbrank.simulate import bradley_terry
 from gbrank.theory import misleading_preferences, preference_minimizer
@@ -35,7 +35,7 @@ def random_comparisons(seed, counts=(30, 4, 0, 50, 1), weighted=True):
 
 
 def loops(weights, scores):
-    """Return loss, gradient and curvature of sum_ij weights[i, j] log(1 + e^-(s_i - s_j))."""
+    """Return loss, gradient and hessian of sum_ij weights[i, j] log(1 + e^-(s_i - s_j))."""
     n = len(scores)
     loss, grad, hess = 0.0, np.zeros(n), np.zeros(n)
     for i in range(n):
@@ -150,7 +150,7 @@ def test_gradients_vanish_at_the_minimisers_of_the_theory():
     raw = preference_minimizer(a)
     grad, _ = PairwiseLogistic(observations).grad_hess(np.zeros(3), raw, [3])
     np.testing.assert_allclose(grad, 0.0, atol=1e-5)
-    # equation 23 has no minimiser: Newton steps on diagonal curvatures go on in the right order
+    # equation 23 has no minimiser: Newton steps on diagonal hessians go on in the right order
     scores = np.zeros(3)
     for _ in range(200):
         grad, hess = PreferenceLogistic(observations).grad_hess(np.zeros(3), scores, [3])

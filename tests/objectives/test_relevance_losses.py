@@ -7,9 +7,9 @@ import pytest
 from oracles import relevance as oracle
 
 from gbrank import KL, Bregman, Cosine, QNorm, Squared
-from gbrank.gains import PowerDiscount
-from gbrank.layout import QueryLayout
-from gbrank.objectives.relevance import compute_relevance, query_relevance
+from gbrank.core.gains import PowerDiscount
+from gbrank.core.queries import QueryLayout
+from gbrank.objectives._relevance import compute_relevance, query_relevance
 from gbrank.testing import check_objective
 
 FAMILY = [Squared, Cosine, KL, Bregman, QNorm]
@@ -162,10 +162,10 @@ def test_huge_gains_with_the_euclidean_norm():
         (lambda: Squared(norm=None, norm_at=3), 'norm_at goes with norm="dcg", but norm is None'),
         (lambda: Cosine(norm=None), "norm must be 'dcg' or 'l2', got None"),
         (lambda: Cosine(norm="l2", norm_at=1), "norm_at goes with"),
-        (lambda: Cosine(k=0), "k must be a whole number >= 1 or None, got 0"),
+        (lambda: Cosine(k=0), "k must be an integer >= 1 or None, got 0"),
         (lambda: Cosine(scale_penalty=-1.0), r"scale_penalty must be a number in \[0, 1\]"),
-        (lambda: KL(norm_at=0), "norm_at must be a whole number >= 1 or None, got 0"),
-        (lambda: KL(norm_at=1.5), "norm_at must be a whole number"),
+        (lambda: KL(norm_at=0), "norm_at must be an integer >= 1 or None, got 0"),
+        (lambda: KL(norm_at=1.5), "norm_at must be an integer"),
         (lambda: KL(gain="cubic"), 'gain must be "exp", "linear"'),
         (lambda: KL(discount="cubic"), "discount must be one of"),
         (lambda: Bregman(link="probit"), "link must be 'logistic', got 'probit'"),

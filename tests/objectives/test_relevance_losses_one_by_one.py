@@ -71,7 +71,7 @@ def test_kl_steps_are_at_most_two():
         moving = hess > 0
         assert (np.abs(grad[moving] / hess[moving]) <= 2.0 + 1e-6).all()
         assert moving[1:].all()
-    # exactly 2 (q - u) / (q + u): the step of 6607 that the exact curvature asks for is less than 2
+    # exactly 2 (q - u) / (q + u): the step of 6607 that the exact hessian asks for is less than 2
     grad, hess = KL(norm_at=1).grad_hess([2, 1, 0], [-10.0, 0.0, 0.0], [3])
     q = 4 / 9 * math.exp(-10)
     assert grad[0] / hess[0] == pytest.approx(-2 * (1 - q) / (1 + q), rel=1e-6)
@@ -87,7 +87,7 @@ def test_bregman_spelled_out():
     assert Bregman(norm_at=1).loss(LABELS, SCORES, [3])[0] == pytest.approx(expected, rel=1e-12)
 
 
-def test_bregman_curvature_is_exact_at_the_minimiser():
+def test_bregman_hessian_is_exact_at_the_minimiser():
     u = np.array([3.0, 1.0, 0.5]) / (3 + 1 / math.log2(3) + 0.5 / 2)
     grad, hess = Bregman(gain=[0.5, 1.0, 3.0]).grad_hess(
         LABELS, np.log(u / (1 - u)) - np.log(u.mean() / (1 - u.mean())), [3]
@@ -173,7 +173,7 @@ def test_q_norms_spelled_out():
     assert loss == pytest.approx(-(0.5 - 1 / 3) / norm + 0.05 * (norm**2 - 1), rel=1e-12)
 
 
-def test_curvature_of_the_penalized_form_spelled_out():
+def test_hessian_of_the_penalized_form_spelled_out():
     """For q = 4 the mean slope of x^3 from a to b is a^2 + a b + b^2, and psi(a) = 1 + 2 a^2."""
     dual_norm = (1 + 3 ** (-4 / 3)) ** (3 / 4)
     b = (U / dual_norm) ** (1 / 3)
@@ -190,7 +190,7 @@ def test_curvature_of_the_penalized_form_spelled_out():
     np.testing.assert_allclose(hess, [2 * b[0] ** 2, 2 * b[1] ** 2, 0.1], rtol=1e-6)
 
 
-def test_curvature_of_the_penalized_form_is_the_main_diagonal_at_the_minimiser():
+def test_hessian_of_the_penalized_form_is_the_main_diagonal_at_the_minimiser():
     for q in (2.5, 4.0, 30.0):
         dual_norm = (U ** (q / (q - 1))).sum() ** ((q - 1) / q)
         b = (U / dual_norm) ** (1 / (q - 1))
@@ -199,7 +199,7 @@ def test_curvature_of_the_penalized_form_is_the_main_diagonal_at_the_minimiser()
         assert hess[2] == pytest.approx(0.1, rel=1e-6)
 
 
-def test_curvature_of_the_normalized_form_spelled_out():
+def test_hessian_of_the_normalized_form_spelled_out():
     """For q = 4 as above, from scores in the wrong order, where p < 0."""
     scores, penalty = np.array([-1.0, 0.5, 2.0]), 0.1
     dual_norm, norm_2 = (1 + 3 ** (-4 / 3)) ** (3 / 4), math.sqrt(10) / 3

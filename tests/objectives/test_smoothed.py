@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from gbrank import XENDCG, LambdaMART, ListNet, Ranker, Smoothed, list_objectives
+from gbrank.core.rng import random_key
 from gbrank.data import make_ranking
-from gbrank.fastmath import random_key
 from gbrank.objectives.smoothed import _NOISES, _noise
 from gbrank.testing import check_objective
 
@@ -88,7 +88,7 @@ def test_trains_saves_and_loads(tmp_path):
         ({"objective": 3}, TypeError, "objective must be a name or an instance .* got int"),
         ({"objective": "lambdarank"}, ValueError, "objective must be one of"),
         ({"scale": -1}, ValueError, "scale must be a number >= 0"),
-        ({"samples": 0}, ValueError, "samples must be a whole number >= 1"),
+        ({"samples": 0}, ValueError, "samples must be an integer >= 1"),
         ({"noise": "cauchy"}, ValueError, "noise must be 'gumbel' or 'logistic' or 'normal'"),
     ],
 )

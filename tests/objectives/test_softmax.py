@@ -130,5 +130,5 @@ def test_one_document_that_holds_nearly_all_the_probability(spread, order):
             expected = np.array(expected, dtype=float)
             grad, hess = ListNet(neumann_order=order).grad_hess(labels, scores, [m])
             np.testing.assert_allclose(grad, expected, atol=2e-6 * max(1, np.abs(expected).max()))
-            curvature = np.array([p * r for p, r in zip(rho, rest, strict=True)], dtype=float)
-            np.testing.assert_allclose(hess, curvature, rtol=1e-5, atol=1e-30)
+            hessian = np.array([p * r for p, r in zip(rho, rest, strict=True)], dtype=float)
+            np.testing.assert_allclose(hess, hessian, rtol=1e-5, atol=1e-30)

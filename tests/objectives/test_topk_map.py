@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gbrank import ListNet
-from gbrank.objectives.topk import keep_top
+from gbrank.objectives._topk import keep_top
 from gbrank.testing import check_objective
 
 
@@ -64,5 +64,5 @@ def test_listnet_on_the_map_keeps_the_contract(k):
 
 
 def test_bad_k_is_named():
-    with pytest.raises(ValueError, match="k must be a whole number >= 1 or None, got 0"):
+    with pytest.raises(ValueError, match="k must be an integer >= 1 or None, got 0"):
         ListNet(k=0)

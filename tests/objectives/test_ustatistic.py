@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 from sklearn.base import clone
 
 from gbrank import XENDCG, Squared, UStatistic, get_objective, list_objectives
-from gbrank.layout import QueryLayout
+from gbrank.core.queries import QueryLayout
 from gbrank.objectives import LambdaMART, PairwiseLogistic, PreferenceLogistic
 from gbrank.preferences import METHODS, Comparisons, PartialOrders, Selections
 from gbrank.simulate import bradley_terry, partial_orders, selections
@@ -293,8 +293,8 @@ def test_loss_is_the_weighted_loss_of_the_base():
         ({"base": "ustatistic"}, ValueError, "learns from labels"),
         ({"base": PreferenceLogistic()}, ValueError, "learns from labels"),
         ({"base": LambdaMART(gain=[0, 1, 3])}, ValueError, "its gain is a table"),
-        ({"order": 0}, ValueError, "order must be a whole number >= 1"),
-        ({"order": 2.5}, ValueError, "order must be a whole number >= 1"),
+        ({"order": 0}, ValueError, "order must be an integer >= 1"),
+        ({"order": 2.5}, ValueError, "order must be an integer >= 1"),
         ({"method": "votes"}, ValueError, "method must be .*'log_odds'"),
         ({"method_params": {"c": 1}}, ValueError, "'c'"),
         ({"method_params": 3}, TypeError, "method_params must be a dict"),

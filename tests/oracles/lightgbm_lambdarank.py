@@ -17,7 +17,7 @@ hessians added up in single precision, i before j, everything else in double pre
 order of operations below. ``math.exp`` and ``math.log2`` are the C library's, as LightGBM's are;
 NumPy has its own, which differ in the last bit.
 
-Scores must be finite and labels whole numbers from 0; nothing is checked.
+Scores must be finite and labels integers from 0; nothing is checked.
 """
 
 import functools

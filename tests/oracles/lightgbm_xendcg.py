@@ -12,7 +12,7 @@ which are also divided by ``1 - rho`` and summed up over the query::
 Equal to the last bit means: each term is rounded to single precision before it is added, all else
 is in double precision, sums go through the documents in order, and gamma comes from LightGBM's own
 generator, one per query, whose state lives on from step to step. A query of one document draws
-nothing and gets zeros. Labels are cut to whole numbers, as LightGBM does; nothing is checked.
+nothing and gets zeros. Labels are cut to integers, as LightGBM does; nothing is checked.
 """
 
 import itertools

@@ -1,6 +1,7 @@
 """Every aggregation against an independent computation, and where little or nothing was seen."""
 
 import inspect
+import pickle
 
 import numpy as np
 import preference_oracle as oracle
@@ -9,7 +10,7 @@ from preference_oracle import draw
 from scipy.optimize import minimize
 
 from gbrank import preferences
-from gbrank.layout import QueryLayout
+from gbrank.core.queries import QueryLayout
 from gbrank.preferences import (
     METHODS,
     Comparisons,
@@ -18,6 +19,7 @@ from gbrank.preferences import (
     aggregate,
     make_workspace,
 )
+from gbrank.preferences._method import aggregation
 
 PAIRWISE = [name for name in METHODS if name != "cascade"]
 
@@ -223,7 +225,7 @@ def test_a_drawn_part_is_aggregated_as_if_it_were_all(method):
 
 class TestArguments:
     def test_an_unknown_method_lists_all(self):
-        with pytest.raises(ValueError, match=r"method must be 'mean_adjacency' or .*, got 'elo'"):
+        with pytest.raises(ValueError, match=r"method must be 'borda' or .*, got 'elo'"):
             aggregate(Comparisons(None, [0], [1]), "elo", qid=[0, 0])
 
     def test_an_unknown_parameter_names_the_known_ones(self):
@@ -265,10 +267,67 @@ class TestArguments:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_functions_have_the_defaults_of_the_registry(method):
+def test_functions_show_what_they_take(method):
     function = getattr(preferences, method)
-    parameters = inspect.signature(function).parameters
-    for name, default in METHODS[method].defaults.items():
-        assert parameters[name].default == default
-        assert f"    {name} : " in inspect.getdoc(function).replace("\n", "\n    ")
-        assert f"default={default}" in function.__doc__
+    parameters = list(inspect.signature(function).parameters.values())
+    own = METHODS[method].defaults
+    assert [parameter.name for parameter in parameters] == [
+        *("observations", "layout"),
+        *own,
+        *("qid", "keys", "n_jobs"),
+    ]
+    assert [parameter.kind.name for parameter in parameters[2:]] == ["KEYWORD_ONLY"] * (
+        3 + len(own)
+    )
+    assert {p.name: p.default for p in parameters if p.name in own} == own
+    text = inspect.getdoc(function)
+    for parameter in parameters:
+        assert f"\n{parameter.name} : " in text
+        if parameter.default is not parameter.empty:
+            assert f"default={parameter.default}" in text
+    titles = [
+        line
+        for line, rule in zip(text.split("\n"), text.split("\n")[1:], strict=False)
+        if rule and set(rule) == {"-"}
+    ]
+    assert titles == ["Parameters", "Returns", "References", "Examples"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_function_of_a_method_is_the_method(method):
+    seen = Selections(None, [[0, 1, 2], [2, 1, 0]], [1, 2])
+    function = getattr(preferences, method)
+    np.testing.assert_array_equal(
+        function(seen, QueryLayout.from_group([3])), aggregate(seen, method, qid=[0, 0, 0])
+    )
+    assert pickle.loads(pickle.dumps(function)) is function
+
+
+def test_a_new_aggregation_is_one_kernel_and_one_function():
+    def count_observations(first, last, queries, tables, numbers, workspace, out):
+        bounds, chosen_bounds, _ = queries
+        for query in range(first, last):
+            n = chosen_bounds[query + 1] - chosen_bounds[query]
+            out[bounds[query] : bounds[query + 1]] = numbers[0] * n
+
+    try:
+
+        @aggregation(count_observations)
+        def observed(*, factor=1.0):
+            """Return the number of observations.
+
+            Parameters
+            ----------
+            factor : float, default=1.0
+                Times which they are counted.
+            """
+            return factor, 0.0
+
+        seen = Comparisons(None, [0, 0, 2], [1, 1, 3])
+        assert aggregate(seen, "observed", qid=[0, 0, 1, 1], factor=2.0).tolist() == [4, 4, 2, 2]
+        assert observed(seen, qid=[0, 0, 1, 1]).tolist() == [2, 2, 1, 1]
+        assert str(inspect.signature(observed)) == (
+            "(observations, layout=None, *, factor=1.0, qid=None, keys=None, n_jobs=None)"
+        )
+    finally:
+        METHODS.pop("observed", None)

@@ -72,6 +72,45 @@ class TestBradleyTerry:
         assert 0.1 * d / 2 == pytest.approx(1.0 / (1.0 + np.exp(d)), rel=1e-10)
 
 
+class TestBorda:
+    """Which functions are the Borda count A 1 of a skew-symmetric matrix A, and that borda is not.
+
+    Duchi, Mackey and Jordan 2013, section 5.1 and 6.2.
+    """
+
+    winner, loser, weight = draw(6, 25, seed=11)
+    wins = oracle.wins_matrix(6, zip(winner, loser, weight, strict=True))
+    seen = Comparisons(None, winner, loser, weight)
+
+    def test_of_the_mean_adjacency(self):
+        mean = (self.wins - self.wins.T) / self.weight.sum()
+        np.testing.assert_allclose(
+            preferences.mean_adjacency(self.seen, qid=[0] * 6), mean.sum(axis=1), atol=1e-14
+        )
+
+    def test_of_log_odds(self):
+        odds = np.log((self.wins + 0.5) / (self.wins.T + 0.5))
+        np.testing.assert_allclose(
+            5 * preferences.log_odds(self.seen, qid=[0] * 6), odds.sum(axis=1), atol=1e-12
+        )
+
+    def test_of_chances_to_win(self):
+        met = self.wins + self.wins.T
+        chance = np.where(met > 0, self.wins / np.where(met > 0, met, 1.0), 0.5)
+        np.fill_diagonal(chance, 0.5)
+        count = (chance - chance.T).sum(axis=1)
+        rate = preferences.win_rate(self.seen, qid=[0] * 6)
+        np.testing.assert_allclose(2 * 5 * rate - 5, count, atol=1e-12)
+
+    def test_borda_is_another_score(self):
+        """Document 0 beats 1 three times and loses to 2 once: 3/4 of 4, but 1/2 by opponent."""
+        seen = Comparisons(None, [0, 0, 0, 2], [1, 1, 1, 0])
+        assert preferences.borda(seen, qid=[0] * 3).tolist() == [0.75, 0.0, 1.0]
+        assert preferences.win_rate(seen, qid=[0] * 3).tolist() == [0.5, 0.25, 0.75]
+        net = preferences.mean_adjacency(seen, qid=[0] * 3)
+        assert net.tolist() == [0.5, -0.75, 0.25]  # 0 before 2, which borda has the other way round
+
+
 class TestEigenvector:
     def test_consistent_ratios_come_back(self):
         """n_ij and n_ji such that (n_ij + c) / (n_ji + c) = v_i / v_j exactly."""

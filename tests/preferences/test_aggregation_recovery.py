@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from gbrank.layout import QueryLayout
+from gbrank.core.queries import QueryLayout
 from gbrank.preferences import METHODS, Comparisons, Selections, aggregate, read_catboost_pairs
 
 N_QUERIES, N_DOCUMENTS = 20, 10

@@ -1,9 +1,12 @@
 """Observations meet rows: indices follow wherever rows go, and what does not fit is said."""
 
+import pickle
+
 import numpy as np
 import pytest
 
-from gbrank.layout import QueryLayout
+from gbrank import PreferenceLogistic
+from gbrank.core.queries import QueryLayout
 from gbrank.preferences import Comparisons, PartialOrders, Selections, aggregate
 
 QID = np.array(["b", "a", "b", "a", "c", "b"])  # b: rows 0 2 5; a: rows 1 3; c: row 4
@@ -245,3 +248,80 @@ def test_scores_come_back_in_the_order_of_the_rows():
     np.testing.assert_allclose(
         aggregate(renumbered, qid=qid[shuffle]), expected[shuffle], rtol=0, atol=1e-14
     )
+
+
+class TestEdgeWeights:
+    """Weights of the edges of partial orders: how much an observer prefers, not how sure we are."""
+
+    edges = ([(0, 1), (1, 2)], [(2, 0)], [])
+    weights = ([0.5, 2.0], [3.0], [])
+
+    def adjacency(self):
+        """Return the mean of the weighted adjacency matrices, the orders weighing 1, 4 and 1."""
+        total = np.zeros((3, 3))
+        for edges, weights, order in zip(self.edges, self.weights, (1.0, 4.0, 1.0), strict=True):
+            for (i, j), weight in zip(edges, weights, strict=True):
+                total[i, j] += order * weight
+        return total / 6.0
+
+    def orders(self):
+        return PartialOrders(
+            [0] * 3, list(self.edges), weight=[1.0, 4.0, 1.0], edge_weight=list(self.weights)
+        )
+
+    def same(self):
+        flat = [(0, 1), (1, 2), (2, 0)]
+        options = {"lengths": [2, 1, 0], "weight": [1.0, 4.0, 1.0]}
+        yield self.orders()
+        yield PartialOrders([0] * 3, flat, **options, edge_weight=[0.5, 2.0, 3.0])
+        yield PartialOrders.from_flat(
+            [0] * 3, [0, 1, 2], [1, 2, 0], **options, edge_weight=[0.5, 2.0, 3.0]
+        )
+        yield pickle.loads(pickle.dumps(self.orders()))
+        yield self.orders().take([1, 0, 2])
+        yield self.orders().for_rows([0, 1, 2])
+
+    def test_mean_adjacency_is_that_of_the_weighted_graphs(self):
+        a = self.adjacency()
+        for orders in self.same():
+            scores = aggregate(orders, "mean_adjacency", qid=[0] * 3)
+            np.testing.assert_allclose(scores, (a - a.T).sum(axis=1), rtol=0, atol=1e-14)
+
+    def test_loss_of_the_averaged_graph(self):
+        """Equation 23 of Duchi, Mackey and Jordan 2013."""
+        a, s = self.adjacency(), np.array([0.2, -0.5, 0.9])
+        expected = sum(
+            max(a[i, j] - a[j, i], 0.0) * np.log1p(np.exp(-(s[i] - s[j])))
+            for i in range(3)
+            for j in range(3)
+        )
+        value = PreferenceLogistic(self.orders()).loss([0.0] * 3, s, [3])[0]
+        assert value == pytest.approx(expected, rel=1e-12)
+
+    def test_frame(self):
+        frame = {
+            "qid": [0] * 3,
+            "order": [7, 7, 8],
+            "winner": [0, 1, 2],
+            "loser": [1, 2, 0],
+            "how_much": [0.5, 2.0, 3.0],
+        }
+        orders = PartialOrders.from_frame(frame, edge_weight="how_much")
+        bound = orders.bind(None, qid=[0] * 3)
+        assert bound.edge_weight.tolist() == [0.5, 2.0, 3.0]
+        assert (
+            PartialOrders.from_frame(frame).bind(None, qid=[0] * 3).edge_weight.tolist()
+            == [1.0] * 3
+        )
+
+    @pytest.mark.parametrize(
+        ("edge_weight", "message"),
+        [
+            ([[0.5], [3.0], []], "edge_weight must have one number for each pair of edges"),
+            ([[0.5, -1.0], [3.0], []], "edge_weight must be finite .* that of edge 1 is -1"),
+            ([[0.5, np.nan], [3.0], []], "edge_weight must be finite .* that of edge 1 is nan"),
+        ],
+    )
+    def test_errors(self, edge_weight, message):
+        with pytest.raises(ValueError, match=message):
+            PartialOrders([0] * 3, list(self.edges), edge_weight=edge_weight)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from gbrank.layout import QueryLayout
+from gbrank.core.queries import QueryLayout
 from gbrank.preferences import Comparisons, PartialOrders, Selections, read_catboost_pairs
 
 LAYOUT = QueryLayout.from_qid(["a"] * 3 + ["b"] * 3)
@@ -150,9 +150,9 @@ class TestBadInput:
         [
             ((["a"], [0, 1], [1, 0]), "qid must have one entry per observation: got 1 for 2"),
             ((None, [0, 1], [1]), "loser must have one entry per observation: got 1 for 2"),
-            ((None, [0, -1], [1, 0]), "winner must be whole numbers >= 0, but entry 1 is -1"),
-            ((None, [0.5], [1]), "winner must be whole numbers >= 0, but entry 0 is 0.5"),
-            ((None, [0], [np.nan]), "loser must be whole numbers >= 0, but entry 0 is nan"),
+            ((None, [0, -1], [1, 0]), "winner must be integers >= 0, but entry 1 is -1"),
+            ((None, [0.5], [1]), "winner must be integers >= 0, but entry 0 is 0.5"),
+            ((None, [0], [np.nan]), "loser must be integers >= 0, but entry 0 is nan"),
             ((None, [0], [1], [-2.0]), "finite numbers >= 0, but that of observation 0 is -2"),
             ((None, [0], [1], [np.nan]), "finite numbers >= 0, but that of observation 0 is nan"),
             ((None, [0, 0], [1, 1], [1, 1e39]), "at most 3.40282e.38.* observation 1 is 1e.39"),
@@ -180,7 +180,7 @@ class TestBadInput:
             ValueError, match=r"observation 1 \(query 'b'\) was clicked at 2 and sh"
         ):
             Selections(["a", "b"], [[0, 1], [3, 4]], [1, 2])
-        with pytest.raises(ValueError, match="clicked must be whole numbers >= -1, but entry 0 is"):
+        with pytest.raises(ValueError, match="clicked must be integers >= -1, but entry 0 is"):
             Selections(None, [[0, 1]], [-2])
         with pytest.raises(ValueError, match="clicked must have one entry per observation: got 2"):
             Selections(None, [[0, 1]], [0, 1])
@@ -225,7 +225,7 @@ class TestCatBoostPairs:
             ("0\t1\n2\n", r"line 2: expected winner, loser and optionally a weight.*got '2'"),
             ("0 1\n", "line 1: expected winner, loser"),
             ("0\t1\n2\t1\t0.5\n", "line 2: expected"),
-            ("0\t1.5\n", "line 1: winner and loser must be whole numbers"),
+            ("0\t1.5\n", "line 1: winner and loser must be integers"),
             ("0\t1\tx\n", "line 1: .*the weight a number"),
         ],
     )

@@ -23,6 +23,8 @@ FORBIDDEN_MODULES = {
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__", "import_module", "system", "popen"}
 #: ``check_objective`` pickles the objective that it is handed, and unpickles that again.
 EXCEPTIONS = {("testing.py", "pickle")}
+#: The lazy package imports its own rooms, the command line what the user tells it to.
+CALL_EXCEPTIONS = {("__init__.py", "import_module"), ("cli/extensions.py", "import_module")}
 
 
 def imports_and_calls(source):
@@ -57,7 +59,8 @@ def test_no_unpickling_no_eval_no_network(path):
     modules, calls = imports_and_calls(path.read_text(encoding="utf-8"))
     allowed = {module for name, module in EXCEPTIONS if name == path.name}
     assert not (modules & FORBIDDEN_MODULES) - allowed
-    assert not calls & FORBIDDEN_CALLS
+    place = path.relative_to(PACKAGE).as_posix()
+    assert not calls & FORBIDDEN_CALLS - {call for name, call in CALL_EXCEPTIONS if name == place}
 
 
 def test_every_numpy_file_is_read_without_pickle():

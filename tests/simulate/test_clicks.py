@@ -190,14 +190,14 @@ def test_selections_of_a_cascade():
     ("change", "message"),
     [
         ({"labels": [0, 3]}, r"below 3, .*, but row 1 \(query 'a'\) has 3"),
-        ({"labels": [0, 0.5]}, r"whole numbers .* row 1 \(query 'a'\) has 0.5"),
+        ({"labels": [0, 0.5]}, r"integers .* row 1 \(query 'a'\) has 0.5"),
         ({"labels": [0, -1]}, "labels must be finite numbers >= 0"),
         ({"click_probability": [0.5, 1.5, 0]}, r"click_probability\[1\] is 1.5"),
         ({"click_probability": []}, "click_probability must be one row of numbers"),
-        ({"impressions": 0}, "impressions must be a whole number >= 1, got 0"),
+        ({"impressions": 0}, "impressions must be an integer >= 1, got 0"),
         ({"scores": [1.0]}, "scores must have one entry per row"),
         ({"scores": [1.0, np.nan]}, "scores must be finite numbers"),
-        ({"random_state": "x"}, "random_state must be a whole number >= 0"),
+        ({"random_state": "x"}, "random_state must be an integer >= 0"),
     ],
 )
 @pytest.mark.parametrize("model", [cascade_clicks, position_based_clicks])

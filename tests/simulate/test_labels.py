@@ -138,10 +138,10 @@ def test_small_dtype_grows_for_large_new_labels():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"fraction": 1.5}, "fraction must be a number from 0 to 1, got 1.5"),
-        ({"fraction": -0.1}, "fraction must be a number from 0 to 1, got -0.1"),
-        ({"fraction": float("nan")}, "fraction must be a number from 0 to 1, got nan"),
-        ({"fraction": "half"}, "fraction must be a number from 0 to 1, got 'half'"),
+        ({"fraction": 1.5}, r"fraction must be a number in \[0, 1\], got 1.5"),
+        ({"fraction": -0.1}, r"fraction must be a number in \[0, 1\], got -0.1"),
+        ({"fraction": float("nan")}, r"fraction must be a number in \[0, 1\], got nan"),
+        ({"fraction": "half"}, r"fraction must be a number in \[0, 1\], got 'half'"),
         ({"probabilities": [0.5, 0.4]}, "probabilities must sum to 1, they sum to 0.9"),
         ({"probabilities": [1.5, -0.5]}, r"probabilities\[1\] is -0.5"),
         ({"probabilities": []}, "probabilities must be one row of numbers"),
@@ -149,8 +149,8 @@ def test_small_dtype_grows_for_large_new_labels():
         ({"labels": [0, -1, 2]}, r"labels must be finite numbers >= 0, but row 1 \(query 'a'\)"),
         ({"labels": [0, 1, np.nan]}, r"row 2 \(query 'b'\) has nan"),
         ({"labels": [0, 1]}, "labels must have one entry per row: got 2 for 3 rows"),
-        ({"random_state": -1}, "random_state must be a whole number >= 0"),
-        ({"random_state": "seed"}, "random_state must be a whole number >= 0"),
+        ({"random_state": -1}, "random_state must be an integer >= 0"),
+        ({"random_state": "seed"}, "random_state must be an integer >= 0"),
     ],
 )
 def test_bad_input_is_named(arguments, message):

@@ -112,7 +112,7 @@ def test_kinds_of_input_stay_what_they_are():
         ),
         ({"labels": [0, 1]}, "labels must have one entry per row: got 2 for 3 rows"),
         ({"qid": ["a", "b"]}, "qid must have one entry per row: got 2 for 3 rows"),
-        ({"random_state": -1}, "random_state must be a whole number >= 0"),
+        ({"random_state": -1}, "random_state must be an integer >= 0"),
     ],
 )
 def test_bad_input_is_named(change, message):

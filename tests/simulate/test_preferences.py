@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from gbrank.layout import QueryLayout
+from gbrank.core.queries import QueryLayout
 from gbrank.simulate import bradley_terry, partial_orders, selections
 
 # rows of two queries in no order, and one document alone
@@ -119,7 +119,7 @@ def test_seeds(simulate):
 def test_bad_input(simulate):
     with pytest.raises(ValueError, match="two documents"):
         simulate([0.1, 0.2], ["a", "b"], 5)
-    with pytest.raises(ValueError, match="n must be a whole number >= 0"):
+    with pytest.raises(ValueError, match="n must be an integer >= 0"):
         simulate([0.1, 0.2], ["a", "a"], -1)
     with pytest.raises(ValueError, match="row 1"):
         simulate([0.1, np.nan], ["a", "a"], 5)

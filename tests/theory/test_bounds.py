@@ -5,6 +5,7 @@ from math import exp, log2, sqrt
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from gbrank import KL, XENDCG, Bregman, Cosine, LambdaMART, ListNet, QNorm, Squared
 from gbrank.theory import (
@@ -254,11 +255,29 @@ def test_constants_of_other_objectives_are_refused():
 
 
 def test_generalization_probability_spelled_out():
-    value = generalization_probability(500, 0.2, lipschitz=2.0, covering_number=10)
-    assert value == pytest.approx(1 - 20 * exp(-2 * 500 * 0.04 / 4), rel=1e-12)
+    value = generalization_probability(2000, 0.2, lipschitz=2.0, covering_number=10)
+    assert value == pytest.approx(1 - 20 * exp(-2000 * 0.04 / (2 * 4)), rel=1e-12)
     assert generalization_probability(10, 0.2, lipschitz=2.0, covering_number=10) == 0.0
     # the same error of LambdaMART on lists of 10 documents needs (100 / 2)^2 times the queries
-    value_10 = generalization_probability(500 * 2500, 0.2, lipschitz=100.0, covering_number=10)
+    value_10 = generalization_probability(2000 * 2500, 0.2, lipschitz=100.0, covering_number=10)
     assert value_10 == pytest.approx(value, rel=1e-9)
     with pytest.raises(ValueError, match="covering_number must be"):
         generalization_probability(10, 0.2, lipschitz=2.0, covering_number=0.5)
+
+
+def test_the_generalization_bound_as_printed_does_not_hold():
+    """One ball of functions around f(x) = b, x = (b, name), b = .05 or .95; the loss is L |f - 0|.
+
+    Of the ball of radius d = error / (4 L) = .05 take the function that is b - d on the training
+    names and b + d elsewhere: its expected loss is L (1/2 - mean b + 2 d) above its training loss.
+    """
+    n, error, lipschitz, d = 100, 0.2, 1.0, 0.05
+    rng = np.random.default_rng(0)
+    b = rng.choice([0.05, 0.95], size=(200_000, n))  # names are drawn from a continuum: all differ
+    gap = lipschitz * ((0.5 + d) - (b - d).mean(axis=1))
+    # equivalently: at most 38 of 100 fair coins
+    failure = binom.cdf(38, 100, 0.5)
+    assert (gap > error + 1e-12).mean() == pytest.approx(failure, abs=1e-3)
+    printed = 2 * exp(-2 * n * error**2 / lipschitz**2)
+    assert printed < 0.1 * failure
+    assert 1 - generalization_probability(n, error, lipschitz, covering_number=1.0) >= failure

@@ -22,7 +22,13 @@ from gbrank import (
     QNorm,
     Squared,
 )
-from gbrank.theory import bayes_scores, check_consistency, find_counterexample, minimizer
+from gbrank.theory import (
+    bayes_scores,
+    check_consistency,
+    dependent_relevances,
+    find_counterexample,
+    minimizer,
+)
 
 # Ravikumar, Tewari, Yang 2011, section 3.2.1 and proof of proposition 7
 SQUARED_EXAMPLE = ([[5, 4], [1, 3]], [0.3, 0.7])
@@ -264,19 +270,22 @@ def test_consistency_is_with_ndcg_of_the_objectives_own_gain():
     assert find_counterexample(Squared(gain="linear"), trials=300, gain="exp") is not None
 
 
+def norm_block(first, last, bounds, scores, iteration, scratch, grad, hess):
+    rows = slice(bounds[first], bounds[last])
+    grad[rows] = scores[rows]
+    hess[rows] = 1.0
+
+
 class NothingToSay(Objective):
     """Squared norm of the scores: all documents end up tied, which is no order."""
+
+    kernel = staticmethod(norm_block)
 
     def __init__(self, *, n_jobs=None):
         self.n_jobs = n_jobs
 
     def prepare(self, labels, layout):
         return ()
-
-    def step(self, first, last, bounds, scores, prepared, iteration, scratch, grad, hess):
-        rows = slice(bounds[first], bounds[last])
-        grad[rows] = scores[rows]
-        hess[rows] = 1.0
 
 
 def test_tied_scores_count_in_their_worst_order():
@@ -292,12 +301,16 @@ def test_tied_scores_count_in_their_worst_order():
 # --- the orientation of the pairs, and ERR ------------------------------------------------------
 
 
+def as_printed_block(first, last, bounds, scores, *others):
+    GainPairwise.kernel(first, last, bounds, -scores, *others)
+    grad = others[-2]
+    grad[bounds[first] : bounds[last]] *= -1
+
+
 class AsPrinted(GainPairwise):
     """``sum_j u_j sum_l phi(s_l - s_j)``: the other way round."""
 
-    def step(self, first, last, bounds, scores, prepared, iteration, scratch, grad, hess):
-        super().step(first, last, bounds, -scores, prepared, iteration, scratch, grad, hess)
-        grad[bounds[first] : bounds[last]] *= -1
+    kernel = staticmethod(as_printed_block)
 
 
 def test_gain_pairwise_as_printed_sorts_in_reverse():
@@ -335,6 +348,38 @@ def test_gain_pairwise_without_norm_is_consistent_with_err():
         assert tuple(np.argsort(-minimizer(objective, vectors, chances / chances.sum()))) == best
 
 
+def test_gain_pairwise_without_norm_fails_err_where_relevances_depend_on_each_other():
+    vectors, chances = dependent_relevances()
+    np.testing.assert_array_equal(vectors, [[4, 4, 0], [0, 0, 4]])
+    satisfied = 15 / 16  # of a document of grade 4
+
+    def err(places):  # of the relevant documents, from 1
+        value, reach = 0.0, 1.0
+        for place in places:
+            value += reach * satisfied / place
+            reach *= 1 - satisfied
+        return value
+
+    by_order = {
+        order: 0.6 * err(sorted([order.index(0) + 1, order.index(1) + 1]))
+        + 0.4 * err([order.index(2) + 1])
+        for order in permutations(range(3))
+    }
+    scores = minimizer(GainPairwise(norm=None), vectors, chances)
+    assert scores[0] == pytest.approx(scores[1], abs=1e-5)
+    assert scores[1] > scores[2] + 0.1
+    assert by_order[0, 1, 2] == by_order[1, 0, 2] == pytest.approx(0.705, abs=5e-4)
+    assert max(by_order.values()) == by_order[0, 2, 1] == pytest.approx(0.762, abs=5e-4)
+    # independent relevances with the same chances: sorting by expected gain is best
+    independent = list(product([0, 4], repeat=3))
+    weight = [
+        np.prod([0.6 if r == g else 0.4 for r, g in zip(v, (4, 4, 0), strict=True)])
+        for v in independent
+    ]
+    learned = np.argsort(-minimizer(GainPairwise(norm=None), independent, weight), kind="stable")
+    assert set(learned[:2].tolist()) == {0, 1}
+
+
 # --- input --------------------------------------------------------------------------------------
 
 
@@ -345,7 +390,7 @@ def test_gain_pairwise_without_norm_is_consistent_with_err():
         ([[1, -2]], [1.0], r"labels must be finite numbers >= 0, but row 1 \(query 0\) has -2"),
         ([[1, 2]], [0.5, 0.5], "one entry per label vector"),
         ([[1, 2], [2, 1]], [0.5, 0.6], "sum to 1"),
-        ([[1, 2], [2, 1]], [1.5, -0.5], "must be >= 0"),
+        ([[1, 2], [2, 1]], [1.5, -0.5], r"probabilities\[1\] is -0.5"),
     ],
 )
 def test_bad_distributions_are_refused(vectors, chances, message):
@@ -364,7 +409,7 @@ def test_objectives_without_a_loss_are_refused():
 def test_names_and_numbers_of_the_search_are_checked():
     assert minimizer("squared", [[1, 0]], [1.0])[0] == pytest.approx(1.0)
     for name in ("m", "grades", "trials", "n_vectors"):
-        with pytest.raises(ValueError, match=f"{name} must be a whole number"):
+        with pytest.raises(ValueError, match=f"{name} must be an integer"):
             find_counterexample(Squared(), **{name: 0})
 
 

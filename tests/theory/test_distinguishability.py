@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
-from gbrank.gains import PowerDiscount
+from gbrank.core.gains import PowerDiscount
 from gbrank.metrics import get_metric
-from gbrank.theory import distinguish
+from gbrank.theory import distinguish, ndcg_limit, theorem_8_counterexample
 from gbrank.theory.distinguishability import _judge
 
 DISCOUNTS = {
@@ -115,6 +116,33 @@ def test_slow_discounts_distinguish_and_fast_ones_do_not():
     assert found["exp"].std_a[-1] > 0.8 * found["exp"].std_a[0]  # no convergence
 
 
+@pytest.mark.parametrize("beta", [0.7, 0.8, 0.95])
+def test_theorem_8_condition_2_in_numbers(beta):
+    """Profiles 1/2 + a (1 + b t + c t^2) and 1/2: same share, same limit, different at the top."""
+    first, second, share = theorem_8_counterexample(beta)
+    for discount in (PowerDiscount(beta),):
+        limits = [ndcg_limit(each, discount=discount) for each in (first, second)]
+        assert limits[0] == pytest.approx(limits[1], abs=1e-6)
+        assert limits[1] == pytest.approx(0.5**beta, abs=1e-6)
+    np.testing.assert_allclose(first.shares, [0.5, 0.5], atol=1e-6)
+    at_top = first([1.0])[0, 1]
+    assert at_top > 0.51
+    # the expected difference of DCGs and its variance, over many more ranks than matter
+    n = 1_000_000
+    ranks = np.arange(1.0, n + 1)
+    chances, weights = first(1 - ranks / n)[:, 1], ranks**-beta
+    mean = (chances - 0.5) @ weights
+    variance = (chances * (1 - chances) + 0.25) @ weights**2
+    assert share == pytest.approx(norm.cdf(-mean / np.sqrt(variance)), abs=2e-3)
+    assert 0.5 < share < 0.75  # never near 1, however long the list
+
+
+def test_theorem_8_is_for_some_beta_only():
+    for beta in (0.5, 2 / 3, 1.0):
+        with pytest.raises(ValueError, match=r"beta must be a number in \(0.666667, 1\)"):
+            theorem_8_counterexample(beta)
+
+
 def test_rankers_with_equal_limits_under_a_power_discount():
     # theorem 8's second condition promises that such rankers are told apart; they are not.
     # With t = 1 - s the profile 1/2 + a (1 - 24 t + 33 t^2) has the share 1/2 of relevant documents
@@ -122,14 +150,19 @@ def test_rankers_with_equal_limits_under_a_power_discount():
     terms = np.array([1, -24, 33])
     assert abs(terms @ [1, 1 / 2, 1 / 3]) < 1e-12
     assert abs(terms @ [1 / 0.2, 1 / 1.2, 1 / 2.2]) < 1e-12
+    first, _, share = theorem_8_counterexample(0.8)
     rng = np.random.default_rng(0)
     t = rng.random(1_000_000)
-    labels = rng.random(t.size) < 0.5 + 0.049 * (1 - 24 * t + 33 * t**2)
+    np.testing.assert_allclose(
+        first(1 - t[:100])[:, 1], 0.5 + 0.05 * (1 - 24 * t + 33 * t**2)[:100], atol=1e-12
+    )
+    labels = rng.random(t.size) < first(1 - t)[:, 1]
     found = distinguish(
         -t, rng.random(t.size), labels, PowerDiscount(0.8), [500, 5_000, 20_000], n_orders=200
     )
     verdict = found["PowerDiscount(0.8)"]
-    assert ((verdict.b_better > 0.5) & (verdict.b_better < 0.7)).all()
+    # 200 lists: three standard deviations are .105
+    np.testing.assert_allclose(verdict.b_better, share, atol=0.105)
     assert verdict.from_size is None
 
 
@@ -192,17 +225,17 @@ def test_default_sizes_and_printing():
         ({"scores_b": [1.0, 2.0]}, "scores_b: scores must have one entry per row: got 2"),
         ({"scores_a": [0, np.nan, 1, 2]}, "scores_a: .*row 1"),
         ({"labels": [0, -1, 1, 2]}, "row 1"),
-        ({"sizes": [3, 2]}, "sizes must be increasing whole numbers"),
-        ({"sizes": [0, 2]}, "sizes must be increasing whole numbers"),
-        ({"sizes": [1.5]}, "sizes must be increasing whole numbers"),
-        ({"sizes": []}, "sizes must be increasing whole numbers"),
+        ({"sizes": [3, 2]}, "sizes must be increasing integers"),
+        ({"sizes": [0, 2]}, "sizes must be increasing integers"),
+        ({"sizes": [1.5]}, "sizes must be increasing integers"),
+        ({"sizes": []}, "sizes must be increasing integers"),
         ({"sizes": [2, 5]}, "sizes go up to 5, but query 0 has only 4 documents"),
         ({"sizes": [2], "qid": ["x", "y", "x", "x"]}, "query y has only 1 documents"),
         ({"discounts": []}, "at least one discount"),
         ({"discounts": ["log", "log"]}, "'log' comes twice"),
         ({"discounts": ["root"]}, "discount must be one of"),
         ({"k": 0}, "k must be at least 1"),
-        ({"n_orders": -1}, "n_orders must be None or a whole number >= 0, got -1"),
+        ({"n_orders": -1}, "n_orders must be an integer >= 0 or None, got -1"),
         ({"level": 0.5}, "level must be above 1/2"),
         ({"labels": [], "scores_a": [], "scores_b": []}, "at least one row"),
     ],

@@ -5,12 +5,19 @@ binary, P(relevant) = .8 - .6 t, hence p = .5; graded, P(0), P(1), P(2) = .2 + .
 .5 - .4 t with gains 0, 1, 3, hence E[gain | s] = 1.8 - 1.3 t and shares .45, .25, .3.
 """
 
+import math
+
 import numpy as np
 import pytest
 from scipy import integrate
 
-from gbrank.gains import PowerDiscount
-from gbrank.theory import RelevanceProfile, ndcg_limit, pseudo_expectation
+from gbrank.core.gains import PowerDiscount
+from gbrank.theory import (
+    RelevanceProfile,
+    ndcg_difference_rate,
+    ndcg_limit,
+    pseudo_expectation,
+)
 
 GAINS = np.array([0.0, 1.0, 3.0])
 
@@ -271,8 +278,8 @@ def test_pseudo_expectation_tends_to_the_limit():
 @pytest.mark.parametrize(
     ("n", "options", "message"),
     [
-        (1, {}, "n must be a whole number of documents >= 2, got 1"),
-        (100.0, {}, "n must be a whole number"),
+        (1, {}, "n must be an integer >= 2, got 1"),
+        (100.0, {}, "n must be an integer"),
         (2, {}, "too few"),
         (100, {"k": 0}, "k must be at least 1"),
         (100, {"k": 1}, "too few"),
@@ -357,3 +364,65 @@ def test_tied_scores_share_the_middle():
 def test_bad_profiles(build, message):
     with pytest.raises(ValueError, match=message):
         build()
+
+
+# --- the leading term of the difference of two rankers ------------------------------------------
+
+
+def extrapolated(profile_a, profile_b, power, **options):
+    """Return the limit of the difference of pseudo-expectations times log(n)^power."""
+    sizes = [10**digits for digits in range(8, 19)]
+    x = np.array([1 / math.log(n) for n in sizes])
+    differences = [
+        pseudo_expectation(profile_a, n, **options) - pseudo_expectation(profile_b, n, **options)
+        for n in sizes
+    ]
+    return np.polynomial.Polynomial.fit(x, np.array(differences) / x**power, 4)(0.0)
+
+
+def test_lemma_22_with_the_missing_factor():
+    # int (.6 (1 - t) - .3) (-log t) dt = .6 (3/4) - .3 = .15, divided by p = 1/2
+    k, a = ndcg_difference_rate(lambda s: 0.2 + 0.6 * s, lambda s: 0.5 + 0 * s)
+    assert (k, round(a, 8)) == (1, 0.3)
+    found = extrapolated(lambda s: 0.2 + 0.6 * s, lambda s: 0.5 + 0 * s, 1)
+    assert found == pytest.approx(0.3, abs=5e-3)  # and not .15
+    # the other way round, and p = 1/4
+    assert ndcg_difference_rate(lambda s: 0.5 + 0 * s, lambda s: s)[1] == pytest.approx(-0.5)
+    k, a = ndcg_difference_rate(lambda s: 0.5 * s, lambda s: 0.25 + 0 * s)
+    assert (k, round(a, 8)) == (1, 0.5)
+    assert extrapolated(lambda s: 0.5 * s, lambda s: 0.25 + 0 * s, 1) == pytest.approx(
+        0.5, abs=0.01
+    )
+
+
+def test_lemma_22_with_a_second_power():
+    """1 - t b + c t^2: no mean, nor one against log t; that against log^2 t decides."""
+    # int t^j (-log t)^k dt = k! / (j + 1)^(k + 1)
+    b, c = np.linalg.solve([[1 / 2, 1 / 3], [1 / 4, 1 / 9]], [-1, -1])
+
+    def wavy(s):
+        t = 1 - np.asarray(s)
+        return 0.5 + 0.1 * (1 + b * t + c * t * t)
+
+    k, a = ndcg_difference_rate(wavy, lambda s: 0.5 + 0 * s)
+    by_hand = 0.1 * 2 * (1 + b / 8 + c / 27) / 0.5
+    assert k == 2
+    assert a == pytest.approx(by_hand, rel=1e-5)
+    assert extrapolated(wavy, lambda s: 0.5 + 0 * s, 2) == pytest.approx(a, rel=0.03)
+
+
+def test_lemma_22_with_grades():
+    """Gains 0, 1 and 3: the mean gain stands where p does."""
+    graded = RelevanceProfile([[0.8, 0.2, 0.0], [0.0, 0.2, 0.8]])
+    random = RelevanceProfile([[0.4, 0.2, 0.4], [0.4, 0.2, 0.4]])
+    # g = .2 + 2.4 s against 1.4: int (2.4 (1 - t) - 1.2) (-log t) dt = .6, E[Y] = 1.4
+    k, a = ndcg_difference_rate(graded, random)
+    assert (k, round(a, 6)) == (1, round(0.6 / 1.4, 6))
+    assert extrapolated(graded, random, 1) == pytest.approx(a, abs=0.01)
+
+
+def test_rankers_without_a_difference_are_errors():
+    with pytest.raises(ValueError, match="must be of the same documents"):
+        ndcg_difference_rate(lambda s: 0.4 + 0 * s, lambda s: 0.5 + 0 * s)
+    with pytest.raises(ValueError, match="profiles must differ"):
+        ndcg_difference_rate(lambda s: s, lambda s: s)

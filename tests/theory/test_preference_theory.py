@@ -7,10 +7,12 @@ import pytest
 from scipy.optimize import minimize
 
 from gbrank.theory import (
+    check_margins,
     check_preferences,
     difference_graph,
     find_misleading_preferences,
     is_low_noise,
+    misleading_margins,
     misleading_preferences,
     preference_minimizer,
 )
@@ -86,6 +88,58 @@ def test_mean_adjacency_orders_low_noise_preferences_right():
             assert net[i] > net[j]
 
 
+@pytest.mark.parametrize("phi", PHI)
+def test_theorem_3_margins_mislead_too(phi):
+    graphs, chances = misleading_margins()
+    assert chances.tolist() == [0.49, 0.36, 0.15]
+    edges = [{(0, 1): 0.5, (1, 2): 1}, {(1, 0): 8, (2, 0): 8, (2, 1): 1}, {(1, 0): 4}]
+    mean = np.zeros((3, 3))
+    for graph, chance, weights in zip(graphs, chances, edges, strict=True):
+        assert {tuple(e): graph[tuple(e)] for e in np.argwhere(graph).tolist()} == weights
+        mean += chance * graph
+    # 1 is preferred to 2 by .13, both to 0, and the whole is low-noise: 3.235 >= .13 + 2.88
+    np.testing.assert_allclose(
+        difference_graph(mean), [[0, 0, 0], [3.235, 0, 0.13], [2.88, 0, 0]], atol=1e-12
+    )
+    assert low_noise_by_loops(mean.tolist())
+
+    def loss(s):
+        total = 0.0
+        for chance, weights in zip(chances, edges, strict=True):
+            for (i, j), y in weights.items():
+                total += chance * float(PHI[phi](s[i] - s[j] - y))
+        return total
+
+    options = {"xatol": 1e-9, "fatol": 1e-13, "maxiter": 10_000}
+    expected = minimize(loss, np.zeros(3), method="Nelder-Mead", options=options).x
+    check = check_margins(graphs, chances, phi=phi)
+    np.testing.assert_allclose(check.scores, expected - expected.mean(), atol=1e-4)
+    assert check.low_noise
+    assert check.wrong_pairs == ((1, 2),)
+    assert check.risk == pytest.approx(0.13)
+    if phi == "logistic":
+        np.testing.assert_allclose(check.scores, [-4.85, 2.06, 2.79], atol=5e-3)
+    assert check_preferences(mean, aggregate=True, phi=phi).consistent  # the cure
+
+
+def test_margins_of_ones_own():
+    graphs, chances = misleading_margins()
+    none = check_margins(graphs, chances, margin=np.zeros_like)
+    edges = np.einsum("g,gij->ij", chances, (graphs > 0).astype(float))
+    np.testing.assert_allclose(none.scores, preference_minimizer(edges), atol=1e-9)
+    # one graph of one edge, phi(x) = (1 - x)_+^2: no loss from s_0 - s_1 = margin + 1 on
+    one = check_margins([[[0, 3.0], [0, 0]]], [1.0], phi="squared_hinge")
+    assert one.scores[0] - one.scores[1] == pytest.approx(4.0, abs=1e-5)
+    for wrong, message in [
+        ({"graphs": graphs[0]}, r"graphs must be an array \(3, m, m\)"),
+        ({"graphs": graphs[:2]}, r"graphs must be an array \(3, m, m\)"),
+        ({"margin": lambda y: y[0]}, "margin must return one finite number for each weight"),
+        ({"probabilities": [0.5, 0.5, 0.5]}, "probabilities must sum to 1"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            check_margins(**{"graphs": graphs, "probabilities": chances, **wrong})
+
+
 def low_noise_by_loops(a):
     m = len(a)
     for i in range(m):
@@ -131,5 +185,5 @@ def test_parameters_are_checked():
         preference_minimizer(a, phi="hinge")
     with pytest.raises(ValueError, match="ridge must be a number > 0"):
         preference_minimizer(a, ridge=0.0)
-    with pytest.raises(ValueError, match="m must be a whole number >= 3"):
+    with pytest.raises(ValueError, match="m must be an integer >= 3"):
         find_misleading_preferences(2)

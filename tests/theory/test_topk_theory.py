@@ -4,12 +4,15 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq, minimize
 
 from gbrank import Cosine, ListMLE, ListNet, PairwiseLogistic
 from gbrank.theory import (
     check_order_sensitivity,
     is_order_preserving,
+    luce_cross_entropy,
     minimizer,
+    order_preserving_chain,
     proposition_10,
     topk_bayes_order,
     topk_minimizer_order,
@@ -82,7 +85,9 @@ class Positional(ListMLE):
 
 
 class FlatGradient(ListMLE):
-    def step(self, first, last, bounds, scores, prepared, iteration, scratch, grad, hess):
+    @staticmethod
+    def kernel(first, last, bounds, scores, *others):
+        grad, hess = others[-2:]
         grad[bounds[first] : bounds[last]] = 0.0
         hess[bounds[first] : bounds[last]] = 1.0
 
@@ -177,6 +182,138 @@ def test_losses_of_the_whole_order_miss_the_best_first_place(p1):
         assert topk_minimizer_order(right, orders, chances, 1) == (0,)
 
 
+def listmle_minimum(p1):
+    """Minimise the likelihood of three orders, written out, by SciPy."""
+    orders, chances = [(0, 1, 2), (1, 0, 2), (2, 1, 0)], [p1, (1 - p1) / 2, (1 - p1) / 2]
+
+    def loss(s):
+        total = 0.0
+        for order, chance in zip(orders, chances, strict=True):
+            ranked = s[list(order)]
+            total += chance * sum(np.logaddexp.reduce(ranked[i:]) - ranked[i] for i in range(3))
+        return total
+
+    return minimize(loss, np.zeros(3), method="BFGS", options={"gtol": 1e-9}).x
+
+
+def test_listmle_is_misled_up_to_526_thousandths_only():
+    turn = brentq(lambda p1: listmle_minimum(p1)[0] - listmle_minimum(p1)[1], 0.4, 0.7, xtol=1e-6)
+    assert round(turn, 3) == 0.526
+    for p1, first in ((turn - 0.002, 1), (turn + 0.002, 0), (0.9, 0)):
+        assert topk_minimizer_order(ListMLE(), *proposition_10(p1), 1) == (first,)
+
+
+# --- theorem 6 ----------------------------------------------------------------------------------
+
+
+def condition_of_theorem_6(orders, chances, k, chain):
+    """Return whether the pairs of theorem 6 as printed are preserved for some choice of s_i."""
+    m = len(chain)
+    pairs = [[(chain[i], chain[i + 1])] for i in range(min(k, m - 1))]
+    for i in range(2, m - k + 1):  # (j_{k + s_i}, j_{k + i}) for some 0 <= s_i < i
+        pairs.append([(chain[k + s - 1], chain[k + i - 1]) for s in range(i)])
+    return all(
+        any(is_order_preserving(orders, chances, *pair, k) for pair in choice) for choice in pairs
+    )
+
+
+def random_orders(rng, m):
+    """Return all orders with probabilities of Plackett and Luce, some of them disturbed."""
+    orders, worth = list(permutations(range(m))), rng.exponential(size=m)
+    chances = []
+    for order in orders:
+        left = worth[list(order)]
+        chances.append(np.prod([left[i] / left[i:].sum() for i in range(m)]))
+    chances = np.array(chances) * rng.choice([1.0, 1.0, 1.3], size=len(orders))
+    return orders, chances / chances.sum()
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_order_preserving_chain_against_all_chains(k):
+    rng = np.random.default_rng(k)
+    found = []
+    for _ in range(12):
+        orders, chances = random_orders(rng, 4)
+        chain = order_preserving_chain(orders, chances, k)
+        good = [
+            each
+            for each in permutations(range(4))
+            if condition_of_theorem_6(orders, chances, k, each)
+        ]
+        assert (chain is None) == (not good)
+        assert chain is None or chain in good
+        found.append(chain)
+        if chain is not None:  # what the theorem promises
+            assert topk_bayes_order(orders, chances, k) == [chain[:k]]
+            assert topk_minimizer_order(ListMLE(k=k), orders, chances, k) == chain[:k]
+    assert any(chain is not None for chain in found)
+    if k > 1:
+        assert any(chain is None for chain in found)
+
+
+# --- equation 12 --------------------------------------------------------------------------------
+
+
+def luce(scores, first):
+    """Return the probability of the first places, draw by draw."""
+    left, chance = list(range(len(scores))), 1.0
+    for document in first:
+        weights = {d: np.exp(scores[d]) for d in left}
+        chance *= weights[document] / sum(weights.values())
+        left.remove(document)
+    return chance
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, None])
+def test_luce_cross_entropy_by_enumeration(k):
+    labels, scores = [2.0, 0.0, 1.0, 1.0], [0.3, -0.2, 1.1, 0.0]
+    expected = 0.0
+    for first in permutations(range(4), 4 if k is None else k):
+        p, q = luce(labels, first), luce(scores, first)
+        expected += p * np.log(p / q)
+    assert luce_cross_entropy(labels, scores, k) == pytest.approx(expected, rel=1e-12)
+    mapped = [2.0, 0.0, 1.0, 1.0]  # the second place is shared: all of it stays
+    assert luce_cross_entropy(labels, scores, k, top=2) == pytest.approx(
+        luce_cross_entropy(mapped, scores, k)
+    )
+    assert luce_cross_entropy(labels, scores, k, top=1) == pytest.approx(
+        luce_cross_entropy([2.0, 0.0, 0.0, 0.0], scores, k)
+    )
+
+
+def test_the_top_one_form_is_listnet():
+    labels, scores = np.array([2.0, 0.0, 1.0]), np.array([0.3, -0.2, 1.1])
+    target = np.exp(labels) / np.exp(labels).sum()
+    entropy = -(target @ np.log(target))
+    listnet = ListNet().loss(labels, scores, [3])[0]
+    assert luce_cross_entropy(labels, scores, 1) == pytest.approx(listnet - entropy, rel=1e-12)
+
+
+@pytest.mark.parametrize("compared", [1, 2, None])
+@pytest.mark.parametrize("k", [1, 2])
+def test_equation_12_is_topk_order_sensitive_after_the_map_only(compared, k):
+    mapped = check_order_sensitivity(
+        lambda r, s: luce_cross_entropy(r, s, compared, top=k), m=4, k=k, n_scores=3
+    )
+    assert mapped.sensitive, mapped
+    plain = check_order_sensitivity(
+        lambda r, s: luce_cross_entropy(r, s, compared), m=4, k=k, n_scores=3
+    )
+    assert plain.reason == SAME_FIRST
+
+
+def test_functions_are_checked_as_objectives_are():
+    def listmle(labels, scores, k):
+        ranked = scores[np.argsort(-labels)]
+        return sum(np.logaddexp.reduce(ranked[i:]) - ranked[i] for i in range(k))
+
+    assert check_order_sensitivity(lambda r, s: listmle(r, s, 2), m=4, k=2, n_scores=5).sensitive
+    found = check_order_sensitivity(lambda r, s: listmle(r, s, 3), m=4, k=2, n_scores=5)
+    assert found.reason == SAME_FIRST
+    found = check_order_sensitivity(lambda r, s: 1.0, m=3, k=1, n_scores=1)
+    assert not found.sensitive
+
+
 # --- input --------------------------------------------------------------------------------------
 
 
@@ -185,9 +322,15 @@ def test_bad_input_is_named():
         labels_of_order([0, 0, 2])
     with pytest.raises(ValueError, match="m must be at most 6"):
         check_order_sensitivity(ListMLE(), m=7, k=1)
-    with pytest.raises(ValueError, match="k must be a whole number >= 1"):
+    with pytest.raises(ValueError, match="k must be an integer >= 1"):
         check_order_sensitivity(ListMLE(), m=3, k=0)
     with pytest.raises(ValueError, match="one entry per order"):
         topk_bayes_order([(0, 1)], [0.5, 0.5], 1)
-    with pytest.raises(ValueError, match=r"p1 must be a number in \(1/3, 1\)"):
+    with pytest.raises(ValueError, match=r"p1 must be a number in \(0.333333, 1\)"):
         proposition_10(0.2)
+    with pytest.raises(ValueError, match="at most 6 documents, got 7"):
+        order_preserving_chain([tuple(range(7))], [1.0], 1)
+    with pytest.raises(ValueError, match="of one length, 1 to 8, got 2 and 3"):
+        luce_cross_entropy([1, 0], [0, 0, 0])
+    with pytest.raises(ValueError, match="top must be an integer >= 1 or None, got 0"):
+        luce_cross_entropy([1, 0], [0, 0], top=0)

@@ -1,0 +1,44 @@
+"""The one room that calls LightGBM: parameters, data sets, training, model text and files."""
+
+from gbrank.boosting.cv import cv
+from gbrank.boosting.datasets import check_columns, check_dataset, feature_names, make_dataset
+from gbrank.boosting.model_file import is_lightgbm_file, is_model_file, read_model, write_model
+from gbrank.boosting.model_text import (
+    first_trees_of,
+    merge_models,
+    replace_parameters,
+    step_tree,
+)
+from gbrank.boosting.params import (
+    LIGHTGBM_NAMES,
+    check_bagging_by_query,
+    lightgbm_params,
+    main_names,
+)
+from gbrank.boosting.saved_values import SavedByName, check_no_placeholders
+from gbrank.boosting.train import Boosted, TrainingOptions, boost
+
+__all__ = [
+    "LIGHTGBM_NAMES",
+    "Boosted",
+    "SavedByName",
+    "TrainingOptions",
+    "boost",
+    "check_bagging_by_query",
+    "check_columns",
+    "check_dataset",
+    "check_no_placeholders",
+    "cv",
+    "feature_names",
+    "first_trees_of",
+    "is_lightgbm_file",
+    "is_model_file",
+    "lightgbm_params",
+    "main_names",
+    "make_dataset",
+    "merge_models",
+    "read_model",
+    "replace_parameters",
+    "step_tree",
+    "write_model",
+]

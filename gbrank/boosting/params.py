@@ -1,0 +1,144 @@
+"""LightGBM's parameters: their names and aliases, and which ones the Ranker's parameters are.
+
+LightGBM knows most parameters by several names and, given two of them, quietly takes one. What
+users hand on as it is (``lgb_params``) is therefore looked up by all of its names.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import lightgbm as lgb
+
+from gbrank.core import (
+    bags_by_query,
+    check_integer,
+    check_number,
+    check_seed,
+    did_you_mean,
+    resolve_n_jobs,
+)
+
+#: Parameters of the Ranker that LightGBM has too, under LightGBM's own names.
+LIGHTGBM_NAMES = {
+    "boosting_type": "boosting",
+    "num_leaves": "num_leaves",
+    "max_depth": "max_depth",
+    "learning_rate": "learning_rate",
+    "min_split_gain": "min_gain_to_split",
+    "min_child_weight": "min_sum_hessian_in_leaf",
+    "min_child_samples": "min_data_in_leaf",
+    "subsample": "bagging_fraction",
+    "subsample_freq": "bagging_freq",
+    "subsample_for_bin": "bin_construct_sample_cnt",
+    "colsample_bytree": "feature_fraction",
+    "reg_alpha": "lambda_l1",
+    "reg_lambda": "lambda_l2",
+}
+# What else the Ranker decides, and by which of its parameters.
+_DECIDED_HERE = {
+    "objective": "objective",
+    "metric": "eval_metric",
+    "num_threads": "n_jobs",
+    "num_iterations": "n_estimators",
+    "early_stopping_round": "early_stopping_rounds",
+    "seed": "random_state",
+    "verbosity": "verbose",
+    **{theirs: ours for ours, theirs in LIGHTGBM_NAMES.items()},
+}
+
+
+def main_names() -> dict[str, str]:
+    """Return LightGBM's main name of each name that a parameter has.
+
+    Nothing, where this version of LightGBM does not have the table: it is private there.
+    """
+    aliases = getattr(lgb.basic, "_ConfigAliases", None)
+    find = getattr(aliases, "_get_all_param_aliases", None)
+    if find is None:
+        return {}
+    return {name: main for main, others in find().items() for name in (main, *others)}
+
+
+def check_bagging_by_query(params: Mapping[str, Any]) -> None:
+    """Raise a ``ValueError`` if LightGBM is to bag queries, which custom objectives do not survive.
+
+    Parameters
+    ----------
+    params : parameters of LightGBM.
+    """
+    if bags_by_query(params):
+        raise ValueError(
+            "bagging_by_query=True is not supported: with a custom objective LightGBM then pairs "
+            "gradients with the wrong rows; use the Ranker's query_subsample"
+        )
+
+
+def lightgbm_params(ranker_params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of LightGBM that those of a Ranker stand for, after all checks.
+
+    Parameters
+    ----------
+    ranker_params : what ``Ranker.get_params`` returns.
+
+    Examples
+    --------
+    >>> from gbrank import Ranker
+    >>> from gbrank.boosting.params import lightgbm_params
+    >>> params = lightgbm_params(Ranker(reg_lambda=2.0, n_jobs=1).get_params())
+    >>> params["lambda_l2"], params["num_threads"], params["metric"]
+    (2.0, 1, 'None')
+    """
+    _check_training_params(ranker_params)
+    verbose, seed = ranker_params["verbose"], ranker_params["random_state"]
+    return {
+        **{theirs: ranker_params[ours] for ours, theirs in LIGHTGBM_NAMES.items()},
+        "metric": "None",
+        "num_threads": resolve_n_jobs(ranker_params["n_jobs"]),
+        "seed": int(seed or 0),
+        "verbosity": verbose - 1 if verbose > 0 else verbose,
+        **check_other_params(ranker_params["lgb_params"]),
+    }
+
+
+def check_other_params(lgb_params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return ``lgb_params``; raise a ``ValueError`` for what is the Ranker's, or not LightGBM's.
+
+    Parameters
+    ----------
+    lgb_params : parameters of LightGBM by any of their names, or ``None``.
+    """
+    given = dict(lgb_params or {})
+    known = main_names() if given else {}
+    for name, value in given.items():
+        main_name = known.get(name, name)
+        if main_name in _DECIDED_HERE or name in LIGHTGBM_NAMES:
+            ours = _DECIDED_HERE.get(main_name, name)
+            raise ValueError(
+                f"lgb_params must not set {name!r}: use the Ranker's parameter {ours!r}"
+            )
+        if known and name not in known:  # LightGBM would say so in its log, at the most
+            hint = did_you_mean(name, known)
+            raise ValueError(f"lgb_params: LightGBM has no parameter {name!r}{hint}")
+        check_bagging_by_query({main_name: value})
+    return given
+
+
+def _check_training_params(params: Mapping[str, Any]) -> None:
+    """Check the parameters that say how often and on what LightGBM trains."""
+    for name in ("n_estimators", "early_stopping_window", "n_models"):
+        check_integer(name, params[name], low=1)
+    if params["early_stopping_rounds"] is not None:
+        check_integer("early_stopping_rounds", params["early_stopping_rounds"], low=1, also="None")
+        if params["boosting_type"] == "dart":
+            raise ValueError(
+                "early_stopping_rounds cannot be used with boosting_type='dart', which changes "
+                "earlier trees"
+            )
+    shares = {"query_subsample": params["query_subsample"]}
+    if params["validation_fraction"] is not None:
+        shares["validation_fraction"] = params["validation_fraction"]
+    for name, share in shares.items():
+        also = "None" if name == "validation_fraction" else ""
+        check_number(name, share, low=0.0, high=1.0, low_open=True, also=also)
+    if params["random_state"] is not None:
+        check_seed(params["random_state"])

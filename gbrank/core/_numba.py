@@ -1,0 +1,120 @@
+"""numba, and its disk cache made fit for kernels that call kernels of other files."""
+
+import contextlib
+import hashlib
+import os
+import stat
+import uuid
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from numba import njit, types
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.extending import typeof_impl
+
+from gbrank.core.kernels import Kernel
+
+_PACKAGE = Path(__file__).parents[1]
+
+
+@typeof_impl.register(Kernel)
+def _type_of_kernel(value: Kernel, _: Any) -> Any:
+    """Say to numba, which finds a kernel among the globals of another, what it is."""
+    return types.Dispatcher(value.dispatcher)
+
+
+def make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Return what compiles ``function`` for the types it is called with."""
+    dispatcher = njit(**options)(function)
+    # RuntimeError: numba found no folder that it may write to. AttributeError: a numba whose cache
+    # is built differently. There is then no cache, which costs time and nothing else.
+    with contextlib.suppress(RuntimeError, AttributeError, OSError):
+        cache = _KernelCache(function)
+        if _is_trusted(Path(cache.cache_path)):
+            dispatcher._cache = cache
+    return dispatcher
+
+
+def _hash_sources() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+_SOURCES = _hash_sources()
+
+
+def _is_trusted(folder: Path) -> bool:
+    """Return whether what lies in a folder may be run: nobody but us can have put it there.
+
+    Cached kernels are machine code in pickles. Whoever owns the package's own files can have any
+    code run anyway.
+    """
+    if not hasattr(os, "geteuid"):
+        return True
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    state = folder.stat()
+    owners = (os.geteuid(), Path(__file__).stat().st_uid)
+    return state.st_uid in owners and not state.st_mode & stat.S_IWOTH
+
+
+class _PrivateFiles(IndexDataCacheFile):
+    """Files of the cache that only their owner may read."""
+
+    @contextlib.contextmanager
+    def _open_for_write(self, filepath: str) -> Iterator[IO[bytes]]:
+        temporary = Path(f"{filepath}.tmp.{uuid.uuid4().hex[:16]}")
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                yield file
+            temporary.replace(filepath)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+class _KernelCache(FunctionCache):
+    """numba's disk cache, but for kernels that call kernels of other files.
+
+    numba looks for changes in the file of the kernel alone, by content. An upgrade of gbrank that
+    changes ``fastmath.py`` would leave every kernel in use that has the old functions inlined. And
+    a disk that is full, files of another user, or a damaged file are no reason to stop: the kernel
+    is then compiled again.
+    """
+
+    _warned = False
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        stamp = (self._impl.locator.get_source_stamp(), _SOURCES)
+        self._cache_file = _PrivateFiles(self._cache_path, self._impl.filename_base, stamp)
+
+    def load_overload(self, *signature: Any) -> Any:
+        try:
+            return super().load_overload(*signature)
+        except OSError:
+            return None
+        except Exception as error:
+            # Whatever unpickling a damaged file may raise. Without its index the file is not read
+            # again, and is written over.
+            self._warn(error)
+            with contextlib.suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, *compiled: Any) -> None:
+        with contextlib.suppress(OSError):
+            super().save_overload(*compiled)
+
+    def _warn(self, error: Exception) -> None:
+        if not _KernelCache._warned:
+            _KernelCache._warned = True
+            warnings.warn(
+                f"a file of compiled kernels in {self.cache_path} is damaged "
+                f"({type(error).__name__}: {error}); kernels are compiled again",
+                stacklevel=2,
+            )

@@ -1,0 +1,172 @@
+"""Features of every kind that LightGBM takes: their rows, columns and names, without converting.
+
+NumPy arrays, SciPy matrices, frames of pandas and polars, pyarrow tables, ``lightgbm.Sequence``.
+LightGBM ends the whole process when an Arrow column is not numeric, so such tables become pandas
+frames, whose categories it knows and whose strings it refuses with an error.
+"""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from gbrank.core.ids import is_pandas_column
+from gbrank.core.typing import FloatArray, IntArray
+
+
+def is_table(X: Any) -> bool:
+    """Return whether X has named columns: a frame of pandas or polars, or a table of pyarrow."""
+    return hasattr(X, "columns") or hasattr(X, "column_names")
+
+
+def is_sequence(X: Any) -> bool:
+    """Return whether X is a ``lightgbm.Sequence``, or a list of some."""
+    lightgbm = sys.modules.get("lightgbm")  # whoever has a Sequence has imported it
+    parts = X if isinstance(X, list) and X else [X]
+    return lightgbm is not None and all(isinstance(part, lightgbm.Sequence) for part in parts)
+
+
+def batches(X: Any) -> Iterator[FloatArray]:
+    """Return the rows of a ``lightgbm.Sequence``, or of several, as matrices."""
+    for part in X if isinstance(X, list) else [X]:
+        for first in range(0, len(part), part.batch_size):
+            yield np.asarray(part[first : first + part.batch_size])
+
+
+def count_rows_of(X: Any) -> int:
+    """Return the number of rows."""
+    if is_sequence(X):
+        return sum(len(part) for part in (X if isinstance(X, list) else [X]))
+    return int(X.num_rows) if _is_arrow(X) else int(_num_samples(X))
+
+
+def column_names(X: Any) -> list[Any]:
+    """Return the names of the columns of a table; none for anything else."""
+    if not is_table(X):
+        return []
+    return list(X.column_names if _is_arrow(X) else X.columns)
+
+
+def take_column(X: Any, name: Any) -> tuple[Any, Any]:
+    """Return the values of a column, and the table without it."""
+    if _is_arrow(X):
+        return _column(X, name), X.drop_columns([name])
+    return _column(X, name), X.drop(name) if _is_polars(X) else X.drop(columns=name)
+
+
+def _column(X: Any, name: Any) -> Any:
+    if _is_arrow(X):
+        return X.column(name).to_numpy()
+    return X.get_column(name).to_numpy() if _is_polars(X) else X[name]
+
+
+def take_rows(X: Any, rows: IntArray) -> Any:
+    """Return these rows, in this order, as the same kind of table, matrix or column."""
+    if is_sequence(X):
+        raise ValueError(
+            "rows of a lightgbm.Sequence are read in their order only: give it with the rows of "
+            "each query next to each other, and with an evaluation set of its own"
+        )
+    if _is_arrow(X) or is_pandas_column(X):
+        return X.take(rows)
+    return _safe_indexing(X.tocsr() if issparse(X) else X, rows)
+
+
+def as_lightgbm_input(X: Any) -> Any:
+    """Return X as something that LightGBM takes, or refuses with an error rather than a crash."""
+    if _is_polars(X):
+        if "pyarrow" not in sys.modules:
+            _import_pyarrow()
+        X = X.to_arrow()
+    if _is_arrow(X) and not all(_is_number(field.type) for field in X.schema):
+        X = _arrow_to_pandas(X)
+    if hasattr(X, "dtypes") and is_table(X):
+        _refuse_strange_categories(X)
+    return X
+
+
+def numeric_matrix(X: Any) -> Any:
+    """Return features as a float matrix, dense or CSR; columns that are not numbers become 0."""
+    if issparse(X):
+        return X.tocsr()
+    if not is_table(X):
+        return np.asarray(X)
+    columns = []
+    for name in column_names(X):
+        values = _numeric_column(X, name)
+        kind = getattr(values, "dtype", None)
+        is_number = isinstance(kind, np.dtype) and kind.kind in "biuf"
+        if not is_number and hasattr(values, "to_numpy") and _is_nullable_number(kind):
+            values, is_number = values.to_numpy(dtype=np.float64, na_value=np.nan), True
+        columns.append(np.asarray(values, dtype=np.float64) if is_number else np.zeros(len(values)))
+    return np.stack(columns, axis=1)
+
+
+def _numeric_column(X: Any, name: Any) -> Any:
+    """Return a column whose type alone, and not what is in these rows, says if it is numbers."""
+    if _is_arrow(X):
+        kind, types = X.schema.field(name).type, _import_pyarrow().types
+        if types.is_boolean(kind):  # with nulls they would become objects
+            return X.column(name).cast("uint8").to_numpy()
+        if types.is_dictionary(kind):  # LightGBM sees numbers of categories, not their values
+            return np.empty(X.num_rows, dtype=object)
+    elif _is_polars(X) and X.schema[name] == sys.modules["polars"].Boolean:
+        return X.get_column(name).cast(sys.modules["polars"].UInt8).to_numpy()
+    return _column(X, name)
+
+
+def _is_nullable_number(dtype: Any) -> bool:
+    """Return whether a dtype of pandas is a number that may be missing: Int64, Float32, boolean."""
+    return getattr(dtype, "kind", "O") in "biuf" and not isinstance(dtype, np.dtype)
+
+
+def _is_arrow(X: Any) -> bool:
+    pyarrow = sys.modules.get("pyarrow")
+    return pyarrow is not None and isinstance(X, pyarrow.Table)
+
+
+def _is_polars(X: Any) -> bool:
+    polars = sys.modules.get("polars")
+    return polars is not None and isinstance(X, polars.DataFrame)
+
+
+def _import_pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError(
+            'polars frames reach LightGBM through pyarrow: pip install "gbrank[polars]"'
+        ) from error
+    return pyarrow
+
+
+def _is_number(arrow_type: Any) -> bool:
+    types = _import_pyarrow().types
+    is_float = types.is_float32(arrow_type) or types.is_float64(arrow_type)
+    return bool(is_float or types.is_integer(arrow_type) or types.is_boolean(arrow_type))
+
+
+def _arrow_to_pandas(table: Any) -> Any:
+    try:
+        import pandas  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            'columns that are not numbers need pandas: pip install "gbrank[pandas]"'
+        ) from error
+    return table.to_pandas()
+
+
+def _refuse_strange_categories(frame: Any) -> None:
+    """Refuse categories that LightGBM cannot write into its model: all but text and numbers."""
+    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
+        categories = getattr(dtype, "categories", None)
+        for category in [] if categories is None else categories:
+            if not isinstance(category, str | bool | int | float | np.number | np.bool_):
+                raise ValueError(
+                    f"categories of column {name!r} must be text or numbers, which a model can "
+                    f"hold, but one is {category!r} ({type(category).__name__})"
+                )

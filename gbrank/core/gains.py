@@ -1,0 +1,224 @@
+"""Gains of labels, discounts of ranks, and the best DCG that a query allows.
+
+Objectives and metrics share these, so that a loss and the NDCG it is judged by can never disagree
+about what a label is worth.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbrank.core.kernels import kernel
+from gbrank.core.queries import QueryLayout
+from gbrank.core.typing import FloatArray, IntArray
+
+#: What ``gain=`` takes: "exp" (2^r - 1), "linear" (r), a table indexed by labels, or a function.
+GainSpec = str | ArrayLike | Callable[[FloatArray], ArrayLike]
+#: What ``discount=`` takes: "log", "power", "zipf", "exp", or a function of the ranks 1, 2, ...
+DiscountSpec = str | Callable[[FloatArray], ArrayLike]
+
+#: 2^22 documents of this gain still have a finite sum.
+LARGEST_GAIN = 2.0**1000
+#: Whole labels up to this one are looked up in a table, which is faster than exp2.
+_LARGEST_TABULATED = 255
+_LN_2 = float(np.log(2.0))
+
+
+def compute_gains(
+    labels: FloatArray, gain: GainSpec = "exp", layout: QueryLayout | None = None
+) -> FloatArray:
+    """Return the gain of every label, checked to be finite and >= 0.
+
+    Parameters
+    ----------
+    labels : float64 array, finite and >= 0.
+    gain : "exp" for ``2^r - 1`` (default), "linear" for ``r``, a table whose entry ``r`` is the
+        gain of label ``r`` (labels must then be integers), or a function from an array of
+        labels to an array of gains.
+    layout : used only to say which query a bad label belongs to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbrank.gains import compute_gains
+    >>> compute_gains(np.array([0.0, 1.0, 2.0]))
+    array([0., 1., 3.])
+    >>> compute_gains(np.array([0.0, 1.0, 2.0]), [0, 1, 5])
+    array([0., 1., 5.])
+    """
+    if isinstance(gain, str):
+        gains = _named_gain(labels, gain)
+    elif callable(gain):
+        gains = _returned_numbers(gain(labels.copy()), "gain")  # a copy: it may work in place
+        if gains.shape != labels.shape:
+            raise ValueError(
+                f"gain must return one number per label: got shape {gains.shape} "
+                f"for labels of shape {labels.shape}"
+            )
+    else:
+        gains = _table_gain(labels, gain, layout)
+    # NaN passes no comparison
+    if len(gains) and not (gains.min() >= 0 and gains.max() <= LARGEST_GAIN):
+        row = int(np.argmax(~((gains >= 0) & (gains <= LARGEST_GAIN))))
+        hint = '; gain="linear" takes labels up to 2^1000' if isinstance(gain, str) else ""
+        raise ValueError(
+            f"gain must be finite, >= 0 and at most 2^1000, but that of label {labels[row]:g} at "
+            f"{_where(row, layout)} is {gains[row]:g}{hint}"
+        )
+    return np.ascontiguousarray(gains)
+
+
+def _named_gain(labels: FloatArray, gain: str) -> FloatArray:
+    if gain == "exp":
+        with np.errstate(over="ignore"):  # reported by the caller, with the row
+            if len(labels) and labels.max() <= _LARGEST_TABULATED:
+                whole = labels.astype(np.uint8)  # labels are mostly small integers
+                if (whole == labels).all():
+                    gains: FloatArray = (np.exp2(np.arange(_LARGEST_TABULATED + 1)) - 1.0)[whole]
+                    return gains
+            # below 1 the difference would lose the digits of a small label
+            return np.where(labels < 1, np.expm1(labels * _LN_2), np.exp2(labels) - 1.0)
+    if gain == "linear":
+        return labels.astype(np.float64)
+    raise ValueError(f'gain must be "exp", "linear", a table of gains or a function, got {gain!r}')
+
+
+def _table_gain(labels: FloatArray, table: Any, layout: QueryLayout | None) -> FloatArray:
+    try:
+        entries = np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        entries = np.array(np.nan)
+    if entries.ndim == 0:
+        raise TypeError(
+            f'gain must be "exp", "linear", a table of gains or a function, got {table!r}'
+        )
+    if entries.ndim != 1 or len(entries) == 0:
+        raise ValueError(
+            f"gain given as a table must be one row of numbers, got shape {entries.shape}"
+        )
+    wrong = ~((labels == np.floor(labels)) & (labels >= 0) & (labels < len(entries)))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"gain is a table of {len(entries)} entries, so labels must be integers from 0 to "
+            f"{len(entries) - 1}, but {_where(row, layout)} has {labels[row]:g}"
+        )
+    gains: FloatArray = entries[labels.astype(np.int64)]
+    return gains
+
+
+def _returned_numbers(values: Any, name: str) -> FloatArray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{name} must return numbers, got {values!r}") from None
+
+
+def _where(row: int, layout: QueryLayout | None) -> str:
+    return f"row {row}" if layout is None else layout.describe_row(row)
+
+
+class PowerDiscount:
+    """The discount ``rank^-beta``.
+
+    >>> from gbrank.gains import PowerDiscount, compute_discounts
+    >>> compute_discounts(4, PowerDiscount(0.5))[3]
+    np.float64(0.5)
+    """
+
+    def __init__(self, beta: float = 0.5) -> None:
+        if not (isinstance(beta, int | float | np.number) and 0 < beta < np.inf):
+            raise ValueError(f"beta must be a finite number > 0, got {beta!r}")
+        self.beta = beta
+
+    def __call__(self, ranks: FloatArray) -> FloatArray:
+        return ranks**-self.beta
+
+    def __repr__(self) -> str:
+        return f"PowerDiscount({self.beta!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PowerDiscount) and other.beta == self.beta
+
+    def __hash__(self) -> int:
+        return hash((PowerDiscount, self.beta))
+
+
+def compute_discounts(n: int, discount: DiscountSpec = "log") -> FloatArray:
+    """Return the discounts of ranks 1 to ``n``, checked to be finite, >= 0 and not increasing.
+
+    Parameters
+    ----------
+    n : number of ranks.
+    discount : "log" for ``1 / log2(1 + rank)`` (default), "power" for ``rank^-1/2``
+        (:class:`PowerDiscount` takes other exponents), "zipf" for ``1 / rank``, "exp" for
+        ``2^-rank``, or a function from the array of ranks 1, 2, ... to an array of discounts.
+
+    Examples
+    --------
+    >>> from gbrank.gains import compute_discounts
+    >>> compute_discounts(3)
+    array([1.        , 0.63092975, 0.5       ])
+    """
+    ranks = np.arange(1, n + 1, dtype=np.float64)
+    if isinstance(discount, str):
+        if discount not in DISCOUNTS:
+            raise ValueError(
+                f"discount must be one of {sorted(DISCOUNTS)} or a function of the rank, "
+                f"got {discount!r}"
+            )
+        values = DISCOUNTS[discount](ranks)
+    elif callable(discount):
+        values = _returned_numbers(discount(ranks), "discount")
+    else:
+        raise TypeError(f"discount must be a name or a function of the rank, got {discount!r}")
+    if values.shape != ranks.shape:
+        raise ValueError(f"discount must return one number per rank, got shape {values.shape}")
+    # NaN passes no comparison
+    wrong = ~((values >= 0) & (values < np.inf) & (values <= np.append(np.inf, values[:-1])))
+    if wrong.any():
+        rank = int(np.argmax(wrong)) + 1
+        before = f", after {values[rank - 2]:g}" if rank > 1 else ""
+        raise ValueError(
+            "discount must be finite, >= 0 and must not increase with the rank, but that of rank "
+            f"{rank} is {values[rank - 1]:g}{before}"
+        )
+    return np.ascontiguousarray(values)
+
+
+DISCOUNTS: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "log": lambda ranks: 1.0 / np.log2(1.0 + ranks),
+    "power": PowerDiscount(0.5),
+    "zipf": lambda ranks: 1.0 / ranks,
+    "exp": lambda ranks: 2.0**-ranks,
+}
+
+
+def ideal_dcg(
+    gains: FloatArray, bounds: IntArray, discounts: FloatArray, k: int | None = None
+) -> FloatArray:
+    """Return for every query the largest DCG@k that any order of its documents reaches.
+
+    >>> import numpy as np
+    >>> from gbrank.gains import compute_discounts, ideal_dcg
+    >>> ideal_dcg(np.array([0.0, 1.0, 3.0]), np.array([0, 1, 3]), compute_discounts(2), k=1)
+    array([0., 3.])
+    """
+    best = np.zeros(len(bounds) - 1)
+    # a kernel would not notice that it reads beyond the last discount
+    depth = len(discounts) if k is None else min(k, len(discounts))
+    _ideal_dcg(gains, bounds, discounts, depth, best)
+    return best
+
+
+@kernel(frozenset())
+def _ideal_dcg(gains, bounds, discounts, k, best):
+    for q in range(len(bounds) - 1):
+        start, stop = bounds[q], bounds[q + 1]
+        gains_upwards = np.sort(gains[start:stop])
+        total = 0.0
+        for rank in range(min(k, stop - start)):
+            total += gains_upwards[stop - start - 1 - rank] * discounts[rank]
+        best[q] = total

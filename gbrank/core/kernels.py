@@ -1,0 +1,72 @@
+"""The one way in which gbrank compiles a kernel.
+
+A kernel is compiled when it is first called, and numba itself is imported only then: half a second
+that whoever scores with a saved model, or asks for help, does not wait for. Every kernel releases
+the GIL, so that plain threads can run it side by side, and is kept in numba's disk cache, so that
+only the first call ever on a machine pays for compilation.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+#: For loops over documents: sums may be reordered, which is what lets them vectorise. NaN has been
+#: refused before any kernel runs, but infinities may still arise from differences of huge scores,
+#: so ``ninf`` is left out.
+LOOP_MATH = frozenset({"reassoc", "contract", "nsz", "nnan"})
+
+#: For elementary functions, whose error bounds rest on the order of operations.
+EXACT_MATH = frozenset({"contract"})
+
+
+class Kernel:
+    """A function that numba compiles when it is first called; inside kernels, it is inlined there.
+
+    Attributes
+    ----------
+    py_func : the function as it is written.
+    dispatcher : numba's object for it, made when first asked for.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self._options = options
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.dispatcher(*arguments)
+
+    def __reduce__(self) -> str:
+        return self.py_func.__qualname__
+
+    def __getattr__(self, name: str) -> Any:
+        # reached only where the instance has no such attribute
+        if name != "dispatcher":
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        from gbrank.core._numba import make_dispatcher
+
+        # two threads may get here; the first dispatcher stays
+        return self.__dict__.setdefault("dispatcher", make_dispatcher(self.py_func, self._options))
+
+
+def kernel(
+    fastmath: frozenset[str] = LOOP_MATH, *, part: bool = False
+) -> Callable[[Callable[..., Any]], Kernel]:
+    """Compile a function lazily, without the GIL, through the disk cache where there is one.
+
+    Parameters
+    ----------
+    fastmath : frozenset of str
+        What LLVM may do to floating-point operations: :data:`LOOP_MATH` or :data:`EXACT_MATH`.
+    part : bool
+        Whether it is but a part of other kernels, into which it is then copied. Left as a function
+        of its own it may exist twice, compiled alone and with its caller, and which of them runs
+        depends on whether the caller came from the disk: the last bits would depend on it too.
+    """
+    options = {
+        "nogil": True,
+        "fastmath": set(fastmath),
+        "error_model": "numpy",
+        "forceinline": part,
+    }
+    return lambda function: Kernel(function, options)

@@ -1,0 +1,105 @@
+"""What an objective or a metric may read of the data set that LightGBM hands to it.
+
+By the names of its methods alone: LightGBM is not imported here. Whoever gets a Dataset inside a
+callable reads it through :class:`TrainingData`, so that what is known of LightGBM's class, its
+private parts included, is known in this file only.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+#: LightGBM's names of one parameter.
+_NUM_THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
+#: What LightGBM takes for true, in lower case.
+_TRUE = ("true", "1", "+")
+
+
+def bags_by_query(params: Mapping[str, Any]) -> bool:
+    """Return whether these parameters ask LightGBM to draw queries for each tree."""
+    return str(params.get("bagging_by_query", False)).lower() in _TRUE
+
+
+class TrainingData:
+    """A ``lightgbm.Dataset``, as far as a callable needs it.
+
+    Parameters
+    ----------
+    dataset : the Dataset, constructed.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb, numpy as np
+    >>> from gbrank.core.training_data import TrainingData
+    >>> params = {"num_threads": 2, "verbose": -1}
+    >>> dataset = lgb.Dataset(np.eye(4), [0, 1, 2, 0], group=[3, 1], params=params)
+    >>> data = TrainingData(dataset.construct())
+    >>> data.labels, data.weight, data.group, data.n_threads
+    (array([0., 1., 2., 0.], dtype=float32), None, array([3, 1], dtype=int32), 2)
+    """
+
+    def __init__(self, dataset: Any) -> None:
+        self._dataset = dataset
+
+    @staticmethod
+    def is_dataset(thing: Any) -> bool:
+        """Return whether ``thing`` is a Dataset of LightGBM, by its methods."""
+        return hasattr(thing, "get_label") and hasattr(thing, "get_position")
+
+    @property
+    def labels(self) -> Any:
+        """The label of each row."""
+        return self._dataset.get_label()
+
+    @property
+    def weight(self) -> Any:
+        """The weight of each row, or ``None``."""
+        return self._dataset.get_weight()
+
+    @property
+    def group(self) -> Any:
+        """The number of rows of each query, or ``None``."""
+        return self._dataset.get_group()
+
+    @property
+    def position(self) -> Any:
+        """The position at which each row was shown, or ``None``."""
+        return self._dataset.get_position()
+
+    @property
+    def n_threads(self) -> int | None:
+        """LightGBM's ``num_threads`` where the Dataset knows it; 0 and below mean its default."""
+        params = self._params()
+        for name in _NUM_THREADS:
+            if params.get(name) is not None:
+                return int(params[name]) if int(params[name]) > 0 else None
+        return None
+
+    @property
+    def bags_by_query(self) -> bool:
+        """Whether LightGBM was asked to draw queries for each tree."""
+        return bags_by_query(self._params())
+
+    @property
+    def first_iteration(self) -> int:
+        """How many trees ``init_model`` brought; where that is kept is private: with a guard."""
+        predictor = getattr(self._dataset, "_predictor", None)
+        current_iteration = getattr(predictor, "current_iteration", None)
+        return int(current_iteration()) if callable(current_iteration) else 0
+
+    def torn_query(self) -> int | None:
+        """Return a query of which only some rows are in this Dataset, one that is a subset."""
+        used = getattr(self._dataset, "used_indices", None)
+        reference = getattr(self._dataset, "reference", None)
+        group = None if used is None or reference is None else reference.get_group()
+        if group is None:
+            return None
+        sizes = np.asarray(group, dtype=np.int64)
+        query_of_row = np.repeat(np.arange(len(sizes)), sizes)
+        used_rows = np.bincount(query_of_row[np.asarray(used)], minlength=len(sizes))
+        torn = (used_rows > 0) & (used_rows < sizes)
+        return int(np.argmax(torn)) if torn.any() else None
+
+    def _params(self) -> dict[str, Any]:
+        return getattr(self._dataset, "params", None) or {}

@@ -1,0 +1,17 @@
+"""What kernels of several losses share."""
+
+import numpy as np
+
+from gbrank.core import kernel
+
+#: Scratch rows are this much longer than the longest list, so that a kernel may run its loops up to
+#: a multiple of this: such a loop has no scalar remainder, which for short lists is half the time.
+PADDING = 32
+
+
+@kernel()
+def zero_step(grad, hess):
+    """Leave a query out: zero gradient and hessian."""
+    for i in range(len(grad)):
+        grad[i] = np.float32(0.0)
+        hess[i] = np.float32(0.0)

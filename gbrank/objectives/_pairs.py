@@ -1,0 +1,79 @@
+"""Logistic terms of the pairs of a query: one document against a run of others at a time.
+
+For a pair (i, j) in which i should win with weight ``v`` and j with weight ``w``::
+
+    v log(1 + e^-(s_i - s_j)) + w log(1 + e^(s_i - s_j))
+
+With ``x = e^s`` the chance that j beats i is ``p = x_j / (x_i + x_j)``, so a pair costs one
+division and no exponential::
+
+    g_i = w (1 - p) - v p = (w x_i - v x_j) / (x_i + x_j),    g_j = -g_i
+    h_i = h_j = (v + w) x_i x_j / (x_i + x_j)^2
+
+Only ratios of ``x`` count: it is taken about the middle of the scores of a query. Where scores lie
+too far apart for that, every document gets ``x`` again, relative to its own score.
+"""
+
+from gbrank.core import exp, kernel
+from gbrank.objectives._kernels import PADDING
+
+# e^s about the middle of scores no farther apart than this has finite sums and products
+_WIDEST = 600.0
+
+
+@kernel()
+def _meet(x, weight, xs, weights, force_sums, hessian_sums):
+    """Let one document meet a run of others: add up theirs, return the sums of the one."""
+    force, hessian = 0.0, 0.0
+    for j in range(len(xs)):
+        inverse = 1.0 / (x + xs[j])
+        g = (weights[j] * x - weight * xs[j]) * inverse
+        h = (weight + weights[j]) * (x * inverse) * (xs[j] * inverse)
+        force_sums[j] -= g
+        hessian_sums[j] += h
+        force += g
+        hessian += h
+    return force, hessian
+
+
+@kernel()
+def logistic_pairs(scores, weights, lower_weights, starts, n_meeting, xs, force_sums, hessian_sums):
+    """Write gradient and hessian of a query into ``force_sums`` and ``hessian_sums``.
+
+    Document ``i < n_meeting`` meets all documents from place ``starts[i] > i`` on. It should win
+    with ``weights[i]``, document j of them with ``lower_weights[j]``.
+
+    All rows but ``starts`` are at least :data:`PADDING` longer than the list: loops run up to a
+    multiple of that, over documents without weight.
+    """
+    m = len(starts)
+    lowest, highest = scores[0], scores[0]
+    for i in range(m):
+        lowest = min(lowest, scores[i])
+        highest = max(highest, scores[i])
+    wide = not (highest - lowest <= _WIDEST)
+    middle = 0.5 * lowest + 0.5 * highest
+    for i in range(m):
+        xs[i] = exp(scores[i] - middle)
+    xs[m : m + PADDING] = 0.0
+    lower_weights[m : m + PADDING] = 0.0
+    force_sums[: m + PADDING] = 0.0
+    hessian_sums[: m + PADDING] = 0.0
+    for i in range(n_meeting):
+        start = starts[i]
+        stop = start - (start - m) // PADDING * PADDING
+        x = xs[i]
+        if wide:
+            x = 1.0
+            for j in range(start, m):
+                xs[j] = exp(scores[j] - scores[i])
+        force, hessian = _meet(
+            x,
+            weights[i],
+            xs[start:stop],
+            lower_weights[start:stop],
+            force_sums[start:stop],
+            hessian_sums[start:stop],
+        )
+        force_sums[i] += force
+        hessian_sums[i] += hessian

@@ -1,1 +1,0 @@
-"""Ways to turn observations into scores, one a file."""
