@@ -66,8 +66,9 @@ def headline(to_root: str) -> str:
     )
     return paragraph(
         f"""With 60% of the training labels of MQ2008 replaced at random, NDCG@5 on clean test
-        queries falls from {theirs[0]} to {theirs[1]} with LightGBM's `lambdarank`, and from {ours[0]} to
-        {ours[1]} with `Ranker(n_estimators=500, early_stopping_rounds=50, eval_metric="ndcg@5")`.
+        queries falls from {theirs[0]} to {theirs[1]} with LightGBM's `lambdarank`, and from
+        {ours[0]} to {ours[1]} with
+        `Ranker(n_estimators=500, early_stopping_rounds=50, eval_metric="ndcg@5")`.
         Nothing is tuned; both stop on the same clean validation queries. Means of 20 trials over
         five folds; the picture has standard errors
         ([quality]({to_root}benchmarks/results/quality.md))."""

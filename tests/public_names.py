@@ -34,4 +34,5 @@ def public_names():
     for module_name, names in SINGLE.items():
         module = importlib.import_module(module_name)
         found |= {f"{module_name}.{name}": getattr(module, name) for name in names}
+    del found["gbrank.__version__"]
     return found

@@ -1,7 +1,7 @@
 """Data to rank: the one record of rows, files of the LETOR kind, synthetic data."""
 
 from gbrank.core import RankingData
-from gbrank.data._text import open_to_write
+from gbrank.data._text import open_to_write as open_to_write
 from gbrank.data._writer import dump_letor
 from gbrank.data.folds import LetorFold, LetorFolds, load_folds
 from gbrank.data.letor import LetorData, load_letor
@@ -20,7 +20,6 @@ __all__ = [
     "load_folds",
     "load_letor",
     "make_ranking",
-    "open_to_write",
     "stream_letor",
     "stream_parquet",
 ]

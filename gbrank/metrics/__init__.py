@@ -11,28 +11,26 @@ The same metrics have names ("ndcg@10", "err", "map", see :func:`list_metrics`) 
 models is real, :func:`feval` hands them to LightGBM and :func:`get_scorer` to scikit-learn.
 """
 
-from gbrank.metrics._base import EmptySpec, Metric
-from gbrank.metrics._comparison import (
-    ROUNDING,
-    bootstrap_intervals,
-    compare,
-    holm,
-    mean_intervals,
-    sign_flip_test,
-)
-from gbrank.metrics._evaluation import (
-    MetricsSpec,
-    MetricTable,
-    choose_metrics,
-    evaluate,
-    text_table,
-)
+from gbrank.metrics._base import EmptySpec as EmptySpec
+from gbrank.metrics._base import Metric
+from gbrank.metrics._comparison import ROUNDING as ROUNDING
+from gbrank.metrics._comparison import bootstrap_intervals as bootstrap_intervals
+from gbrank.metrics._comparison import compare
+from gbrank.metrics._comparison import holm as holm
+from gbrank.metrics._comparison import mean_intervals as mean_intervals
+from gbrank.metrics._comparison import sign_flip_test as sign_flip_test
+from gbrank.metrics._evaluation import MetricsSpec as MetricsSpec
+from gbrank.metrics._evaluation import MetricTable, evaluate
+from gbrank.metrics._evaluation import choose_metrics as choose_metrics
+from gbrank.metrics._evaluation import text_table as text_table
 from gbrank.metrics._feval import feval
-from gbrank.metrics._ranks import check_cutoff, cutoffs
+from gbrank.metrics._ranks import check_cutoff as check_cutoff
+from gbrank.metrics._ranks import cutoffs as cutoffs
 from gbrank.metrics._registry import get_metric, list_metrics
 from gbrank.metrics._scorer import get_scorer
 from gbrank.metrics.average_precision import average_precision_score
-from gbrank.metrics.conventions import AVERAGE, SKIP
+from gbrank.metrics.conventions import AVERAGE as AVERAGE
+from gbrank.metrics.conventions import SKIP as SKIP
 from gbrank.metrics.dcg import dcg_score
 from gbrank.metrics.err import err_score
 from gbrank.metrics.ndcg import ndcg_score
@@ -44,35 +42,22 @@ from gbrank.metrics.spearman import spearman_score
 from gbrank.metrics.topk import topk_zero_one_loss
 
 __all__ = [
-    "AVERAGE",
-    "ROUNDING",
-    "SKIP",
-    "EmptySpec",
     "Metric",
     "MetricTable",
-    "MetricsSpec",
     "average_precision_score",
-    "bootstrap_intervals",
-    "check_cutoff",
-    "choose_metrics",
     "compare",
-    "cutoffs",
     "dcg_score",
     "err_score",
     "evaluate",
     "feval",
     "get_metric",
     "get_scorer",
-    "holm",
     "list_metrics",
-    "mean_intervals",
     "ndcg_score",
     "pairwise_disagreement",
     "precision_at_k",
     "recall_at_k",
     "reciprocal_rank_score",
-    "sign_flip_test",
     "spearman_score",
-    "text_table",
     "topk_zero_one_loss",
 ]

@@ -1,14 +1,14 @@
 """The objectives, by class and by name."""
 
-from gbrank.objectives._observed import observed_totals
+from gbrank.objectives._observed import observed_totals as observed_totals
+from gbrank.objectives._registry import describe_objectives as describe_objectives
 from gbrank.objectives._registry import (
-    describe_objectives,
     get_objective,
     list_objectives,
-    markdown_table,
     objective_name,
     register_objective,
 )
+from gbrank.objectives._registry import markdown_table as markdown_table
 from gbrank.objectives._training import Training
 from gbrank.objectives.base import Objective as Objective
 
@@ -34,12 +34,9 @@ from gbrank.objectives.subsampled import QuerySubsampled as QuerySubsampled
 
 __all__ = [
     "Training",
-    "describe_objectives",
     "get_objective",
     "list_objectives",
-    "markdown_table",
     "objective_name",
-    "observed_totals",
     "register_objective",
 ]
 __all__ += [
