@@ -9,7 +9,7 @@ from scipy import stats
 
 LABELS = {
     "ranker:default(start='query_linear')": ("gbrank Ranker(start='query_linear')", "#0b5394", "-"),
-    "ranker:default": ("gbrank Ranker()", "#3d85c6", "-"),
+    "ranker:default": ("gbrank Ranker", "#3d85c6", "-"),
     "catboost:YetiRank": ("CatBoost YetiRank", "#b45f06", "--"),
     "lightgbm:lambdarank": ("LightGBM lambdarank", "#cc0000", "--"),
     "floor:ridge": ("linear floor", "#777777", ":"),
@@ -59,7 +59,9 @@ def draw_noise(sets: dict[str, dict[Trial, Result]], path: Path) -> None:
         title = f"{data}: {len(folds)} folds, {len(trials)} trials"
         axes.set_title(title, loc="left", fontsize=10)
         axes.set_xticks([100 * level for level in levels])
-        axes.set_xlabel("training labels replaced at random, %")
+        axes.set_xlabel(
+            "training labels replaced at random, %\n(all stop early on clean validation queries)"
+        )
         axes.grid(axis="y", alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
     grid[0, 0].set_ylabel("NDCG@5 on clean test queries\n(mean ± standard error over folds)")
