@@ -43,6 +43,8 @@ def test_only_exported_names_cross_a_folder():
     for place, module, name in imports_between_folders():
         if module == "gbrank" and (name in ROOMS or name == "__version__"):
             continue
+        if place.startswith("__init__") and (module, name) == ("gbrank.objectives", "*"):
+            continue  # every loss, for type checkers
         # __all__ is what users are told of; a room may export more, for the rooms above it
         exported = vars(importlib.import_module(module))
         is_door = module.count(".") <= 1  # a room, or a file of the hallway
