@@ -11,7 +11,7 @@ The same metrics have names ("ndcg@10", "err", "map", see :func:`list_metrics`) 
 models is real, :func:`feval` hands them to LightGBM and :func:`get_scorer` to scikit-learn.
 """
 
-from gbrank.metrics._base import EmptySpec, Metric
+from gbrank.metrics._base import EmptySpec, Metric, measure_all
 from gbrank.metrics._comparison import (
     ROUNDING,
     bootstrap_intervals,
@@ -28,6 +28,7 @@ from gbrank.metrics._evaluation import (
     text_table,
 )
 from gbrank.metrics._feval import feval
+from gbrank.metrics._judgments import Judgments
 from gbrank.metrics._ranks import check_cutoff, cutoffs
 from gbrank.metrics._registry import get_metric, list_metrics
 from gbrank.metrics._scorer import get_scorer
@@ -48,6 +49,7 @@ __all__ = [
     "ROUNDING",
     "SKIP",
     "EmptySpec",
+    "Judgments",
     "Metric",
     "MetricTable",
     "MetricsSpec",
@@ -66,6 +68,7 @@ __all__ = [
     "holm",
     "list_metrics",
     "mean_intervals",
+    "measure_all",
     "ndcg_score",
     "pairwise_disagreement",
     "precision_at_k",
