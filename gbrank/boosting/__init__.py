@@ -19,11 +19,12 @@ from gbrank.boosting.params import (
     main_names,
     monotone_constraints,
 )
-from gbrank.boosting.presets import PRESETS, Preset, resolve_preset
+from gbrank.boosting.presets import DEFAULT_OBJECTIVE, PRESETS, Preset, resolve_preset
 from gbrank.boosting.saved_values import SavedByName, check_no_placeholders
 from gbrank.boosting.train import Boosted, TrainingOptions, boost
 
 __all__ = [
+    "DEFAULT_OBJECTIVE",
     "LIGHTGBM_NAMES",
     "PRESETS",
     "Blend",

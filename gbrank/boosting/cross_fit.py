@@ -47,7 +47,7 @@ _IN_DOCUMENTS = {"lambda_l2": 0.0, "min_sum_hessian_in_leaf": 1e-3, "cat_l2": 10
 Part = tuple[IntArray, IntArray]
 
 
-def cut_parts(layout: QueryLayout, n_folds: int, fraction: float, seed: int) -> list[Part]:
+def cut_parts(layout: QueryLayout, n_folds: int, fraction: float | None, seed: int) -> list[Part]:
     """Return what each booster of a member is grown on and judged by; nothing for few queries.
 
     Parameters
@@ -61,6 +61,11 @@ def cut_parts(layout: QueryLayout, n_folds: int, fraction: float, seed: int) -> 
     if n_queries < 2 * FEWEST_QUERIES:
         return []
     if layout.n_rows > MOST_ROWS:
+        if fraction is None:
+            raise ValueError(
+                f"validation_fraction must be a number with more than {MOST_ROWS:,} rows: folds "
+                "are for fewer, so that one part of the queries is held out"
+            )
         return [hold_out_queries(n_queries, max(fraction, FEWEST_QUERIES / n_queries), seed)]
     query = np.repeat(np.arange(n_queries), layout.sizes)
     folds = query_folds(

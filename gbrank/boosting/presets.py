@@ -27,7 +27,9 @@ class Preset:
     defaults: Mapping[str, Any]
 
 
-_MEMBERS = (("xendcg", "auto"), ("lambdamart", "zero"))
+#: The loss of a Ranker that names none, and has one.
+DEFAULT_OBJECTIVE = "xendcg"
+_MEMBERS = ((DEFAULT_OBJECTIVE, "auto"), ("lambdamart", "zero"))
 #: ``reg_lambda`` and ``min_child_weight`` are in documents here.
 _CROSS_FITTED = {
     "n_estimators": 500,
