@@ -375,11 +375,13 @@ class Ranker(BaseEstimator):
         check_no_placeholders(self.get_params())
         objective = resolve_objective(self.objective, self.random_state, self.n_jobs)
         own = resolve_preset(self._own_params())
-        params = lightgbm_params(own)
         check_start(self.start)
-        if PRESETS[self.preset].n_folds > 1:
+        several = PRESETS[self.preset].n_folds > 1
+        if several:
             sets = (eval_X, eval_y, eval_qid, eval_sample_weight, eval_init_score)
             self._check_cross_fit(X, init_model, sets, callbacks)
+        params = lightgbm_params(own)
+        if several:
             rows = (X, y, qid, group, sample_weight, init_score)
             self._fit_members(own, params, rows, _observations(objective, preferences), keys)
             return self
@@ -699,7 +701,7 @@ class Ranker(BaseEstimator):
             f"boosting_type must not be {self.boosting_type!r}, of which no sum can be made": (
                 self.boosting_type in ("dart", "rf")
             ),
-            f"n_models must be 1, got {self.n_models}": self.n_models > 1,
+            f"n_models must be 1, got {self.n_models}": self.n_models != 1,
         }
         for why, is_wrong in wrong.items():
             if is_wrong:

@@ -149,7 +149,7 @@ def cross_fit(
             _make_booster(own, member, place, data, whole, parts, held_out)
             for place in range(len(parts))
         ]
-        growing.append(_Growing(boosters, held_out, options))
+        growing.append(_Growing(member.name, boosters, held_out, options))
     try:
         _grow_all(growing, options, params["num_threads"] if len(parts) > 1 else 1)
     except KeyboardInterrupt:
@@ -176,11 +176,22 @@ def mean_hessian(objective: Objective, data: RankingData, scores: FloatArray) ->
     return float(np.mean(training.grad_hess(scores)[1], dtype=np.float64))
 
 
+@dataclass(frozen=True)
 class _PartBooster:
-    """One booster, and the places of the rows that judge it among all that are held out."""
+    """One booster while it grows.
 
-    def __init__(self, booster: lgb.Booster, objective: Objective, places: IntArray) -> None:
-        self.booster, self.objective, self.places = booster, objective, places
+    Attributes
+    ----------
+    booster, objective, training : with its loss, on these rows.
+    places : of the rows that judge it among all that are held out.
+    verbosity : LightGBM's parameter.
+    """
+
+    booster: lgb.Booster
+    objective: Objective
+    training: lgb.Dataset
+    places: IntArray
+    verbosity: int
 
     def grow(self, held_out_scores: FloatArray) -> None:
         """Add a tree, and write the scores of the rows that judge it."""
@@ -189,6 +200,8 @@ class _PartBooster:
             held_out_scores[self.places] = scores
             return "", 0.0, True
 
+        # LightGBM has a log level for each thread, which is set with parameters; threads are new
+        self.training._update_params({"verbosity": self.verbosity})
         self.booster.update(fobj=self.objective)
         self.booster.eval_valid(feval=write)
 
@@ -224,16 +237,17 @@ def _make_booster(
     own |= {name: unit * own.get(name, usual) for name, usual in _IN_DOCUMENTS.items()}
     booster = lgb.Booster(own, training)
     booster.add_valid(judging, "held out")
-    return _PartBooster(booster, objective, np.searchsorted(held_out.rows, outside))
+    places = np.searchsorted(held_out.rows, outside)
+    return _PartBooster(booster, objective, training, places, params["verbosity"])
 
 
 class _Growing:
     """A member while it grows."""
 
     def __init__(
-        self, boosters: list[_PartBooster], held_out: HeldOut, options: TrainingOptions
+        self, name: str, boosters: list[_PartBooster], held_out: HeldOut, options: TrainingOptions
     ) -> None:
-        self.boosters, self.held_out, self.options = boosters, held_out, options
+        self.name, self.boosters, self.held_out, self.options = name, boosters, held_out, options
         self.scores = np.zeros(len(held_out.rows))
         self.stopped, self.n_grown = False, 0
         self._stop = StopEarly(options.early_stopping_rounds or 1, options.early_stopping_window)
@@ -249,7 +263,8 @@ class _Growing:
         # a tree without a split is none, so that boosters may have fewer than were tried
         counts = [booster.current_iteration() for booster in boosters]
         self._latest.append(GrownMember(boosters, counts, self.scores.copy(), self._results))
-        sets = zip(self.held_out.names, means, self.held_out.greater_is_better, strict=True)
+        names = [f"{self.name}: {name}" for name in self.held_out.names]
+        sets = zip(names, means, self.held_out.greater_is_better, strict=True)
         now = CallbackEnv(
             model=None,
             params={},
