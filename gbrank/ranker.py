@@ -2,6 +2,8 @@
 
 import copy
 import os
+import re
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,18 +16,31 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gbrank.boosting import (
+    DEFAULT_OBJECTIVE,
+    PRESETS,
     Boosted,
+    GrownMember,
+    HeldOut,
+    Member,
+    Part,
     SavedByName,
     TrainingOptions,
+    blend_members,
     boost,
     check_columns,
     check_dataset,
     check_no_placeholders,
+    cross_fit,
+    cut_parts,
     feature_names,
     first_trees_of,
     is_model_file,
     lightgbm_params,
+    merge_models,
+    monotone_constraints,
     read_model,
+    resolve_preset,
+    rows_of,
     write_model,
 )
 from gbrank.core import (
@@ -45,10 +60,10 @@ from gbrank.core import (
     resolve_n_jobs,
     take_column,
 )
-from gbrank.metrics import feval, ndcg_score
-from gbrank.objectives import Objective, QuerySubsampled, get_objective
+from gbrank.metrics import Metric, feval, get_metric, ndcg_score, text_table
+from gbrank.objectives import Objective, QuerySubsampled, get_objective, objective_name
 from gbrank.preferences import Observations
-from gbrank.start import Start, check_start
+from gbrank.start import Start, add_up, check_start, fit_starts
 
 __all__ = ["Ranker", "resolve_objective", "set_trained"]
 
@@ -57,25 +72,45 @@ class Ranker(BaseEstimator):
     """Gradient boosted trees for ranking: LightGBM's trees, any of gbrank's losses.
 
     Parameters are named as in LightGBM's scikit-learn interface. Their defaults are not LightGBM's:
-    they were chosen on held-out queries of four data sets, for the best ranking without tuning
+    they were chosen on held-out queries, for the best ranking without tuning
     (``benchmarks/results/quality.md`` says how). ``Ranker.lightgbm_defaults()`` has the others.
+
+    With ``preset="balanced"`` and ``"best"`` it finds out by itself how many trees to grow, and of
+    which losses. Whole queries are cut into folds. Two members, xendcg from a linear start and
+    LambdaMART from zero, have a booster per fold, grown on the other folds; all grow in step, and
+    a member stops where ``eval_metric`` on all held-out queries together is best. They are blended,
+    with the linear start alone as a third, by how surely each ranks held-out queries worse than
+    the best (:mod:`gbrank.boosting.blend`), into one sum of trees that is saved and predicts as
+    any other. The more boosters, the longer training and predicting take.
 
     Parameters
     ----------
-    objective : str or Objective, default="xendcg"
+    objective : str or Objective, default=None
         A name from :func:`gbrank.list_objectives` or an instance, e.g. ``LambdaMART(sigmoid=2)``.
-    n_estimators : int, default=100
-        Number of trees.
-    learning_rate : float, default=0.05
-        Shrinkage of each tree.
+        ``None`` stands for what the preset says: "xendcg", or several. One that is given is the
+        only loss, whatever the preset.
+    preset : {"fast", "balanced", "best"}, default="fast"
+        What is trained, and what parameters are that are ``None``. "fast": one booster.
+        "balanced": up to 500 trees on each of three folds, two losses. "best": five folds. With
+        more than 100,000 rows these two hold out one part of the queries, ``validation_fraction``,
+        instead of folds; with fewer than 5 queries a fold there are fewer folds, and with fewer
+        than 10 queries one booster, as in "fast". Of :meth:`fit` they take no evaluation sets, as
+        the queries that are held out decide, no callbacks, no Dataset or Sequence, and preferences
+        with labels only. They take ``start`` "auto", "zero" and "linear".
+    n_estimators : int, default=None
+        Number of trees; ``None`` for 100, or at most 500 of each booster if the preset is not
+        "fast".
+    learning_rate : float, default=None
+        Shrinkage of each tree; ``None`` for 0.05, or 0.1 if the preset is not "fast".
     num_leaves : int, default=31
         Leaves of a tree.
     max_depth : int, default=-1
         Depth of a tree; -1 for no limit.
-    min_child_samples : int, default=50
-        Rows that a leaf needs.
-    min_child_weight : float, default=1e-3
-        Sum of hessians that a leaf needs.
+    min_child_samples : int, default=None
+        Rows that a leaf needs; ``None`` for 50, or 20 if the preset is not "fast".
+    min_child_weight : float, default=None
+        Sum of hessians that a leaf needs; ``None`` for 1e-3. If the preset is not "fast", in
+        documents, as ``reg_lambda``, and ``None`` for 1e-9.
     min_split_gain : float, default=0.0
         Gain that a split needs.
     subsample : float, default=0.7
@@ -88,17 +123,21 @@ class Ranker(BaseEstimator):
         Share of features a tree may use.
     reg_alpha : float, default=0.0
         L1 penalty on leaf values.
-    reg_lambda : float, default=5.0
-        L2 penalty on leaf values.
+    reg_lambda : float, default=None
+        L2 penalty on leaf values; ``None`` for 5. If the preset is not "fast", in documents, and
+        ``None`` for 20: it weighs as much as so many documents of mean hessian at the start, for
+        every loss alike. LightGBM's ``cat_l2`` is in documents then too.
     boosting_type : str, default="gbdt"
         LightGBM's ``boosting``.
     importance_type : {"split", "gain"}, default="split"
         What ``feature_importances_`` counts.
     eval_metric : str, callable or list of them, default="ndcg@10"
         What is computed on evaluation sets, e.g. "ndcg@5"; the first decides early stopping, the
-        others are only reported.
+        others are only reported. If the preset is not "fast", names only.
     early_stopping_rounds : int, default=None
-        Stop when the first metric has not improved on the first evaluation set for so many trees.
+        Stop when the first metric has not improved on the first evaluation set for so many trees;
+        ``None`` for never. If the preset is not "fast", on the held-out queries, and ``None`` for
+        25.
     validation_fraction : float, default=0.1
         Share of the queries that early stopping holds out and judges by, if :meth:`fit` gets no
         evaluation set. ``None`` makes that an error instead.
@@ -129,21 +168,33 @@ class Ranker(BaseEstimator):
     n_jobs : int, default=None
         Threads, of LightGBM and of the objective; ``None`` for all CPUs.
     verbose : int, default=-1
-        -1 is silent, 0 shows LightGBM's warnings, 1 a progress bar too (tqdm's if installed), 2
-        all that LightGBM has to say.
+        -1 is silent, 0 shows LightGBM's warnings, 1 a progress bar too (tqdm's if installed) and,
+        if the preset is not "fast", what the model is made of, 2 all that LightGBM has to say.
 
     Attributes
     ----------
     booster_ : lightgbm.Booster
         The trained model.
     objective_ : Objective
-        The objective it was trained with.
+        The objective it was trained with; of several, the first.
     best_iteration_ : int
         Number of trees that :meth:`predict` uses, not counting those of a linear start.
     n_start_trees_ : int
         Number of trees that a linear start is made of; they come first in ``booster_``.
     n_boosters_ : int
-        Number of boosters whose mean the model is.
+        Number of boosters whose mean, or weighted sum, the model is.
+    cv_score_ : float
+        If the preset is not "fast", as the next three: ``eval_metric`` of the training queries, as
+        far as they were held out, by boosters that did not see them, blended. Slightly too good, as
+        the number of trees and the weights were chosen by it. NaN if there were too few queries.
+    cv_score_se_ : float
+        Its standard error over queries.
+    cv_predictions_ : array of shape (n_rows,)
+        These out-of-fold scores, on the scale of :meth:`predict`; NaN for rows that were never held
+        out. Not part of a saved model.
+    members_ : list of dict
+        What the model is blended from: "name", "trees" of all boosters together, "weight" (they sum
+        to 1; 0 for what was left out) and "cv_score".
     start_kind_ : {"zero", "linear", "query_linear", "model"}
         Where boosting started.
     start_model_ : estimator or callable
@@ -152,7 +203,8 @@ class Ranker(BaseEstimator):
         How the score of a linear start rises with each feature: from its lowest to its highest
         values, or per standard deviation within the query.
     evals_result_ : dict
-        Metric values on the evaluation sets ("valid_0", ...), tree by tree.
+        Metric values on the evaluation sets ("valid_0", ...), tree by tree; if the preset is not
+        "fast", of each member on the held-out queries.
     feature_importances_ : array of shape (n_features,)
         How often, or with what gain, each feature is split on.
     n_features_in_ : int
@@ -174,21 +226,22 @@ class Ranker(BaseEstimator):
 
     def __init__(
         self,
-        objective: str | Objective = "xendcg",
+        objective: str | Objective | None = None,
         *,
-        n_estimators: int = 100,
-        learning_rate: float = 0.05,
+        preset: str = "fast",
+        n_estimators: int | None = None,
+        learning_rate: float | None = None,
         num_leaves: int = 31,
         max_depth: int = -1,
-        min_child_samples: int = 50,
-        min_child_weight: float = 1e-3,
+        min_child_samples: int | None = None,
+        min_child_weight: float | None = None,
         min_split_gain: float = 0.0,
         subsample: float = 0.7,
         subsample_freq: int = 1,
         subsample_for_bin: int = 200_000,
         colsample_bytree: float = 0.5,
         reg_alpha: float = 0.0,
-        reg_lambda: float = 5.0,
+        reg_lambda: float | None = None,
         boosting_type: str = "gbdt",
         importance_type: str = "split",
         eval_metric: Any = "ndcg@10",
@@ -206,6 +259,7 @@ class Ranker(BaseEstimator):
         verbose: int = -1,
     ) -> None:
         self.objective = objective
+        self.preset = preset
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.num_leaves = num_leaves
@@ -248,6 +302,7 @@ class Ranker(BaseEstimator):
         0.1
         """
         theirs = {
+            "preset": "fast",
             "learning_rate": 0.1,
             "min_child_samples": 20,
             "subsample": 1.0,
@@ -319,9 +374,18 @@ class Ranker(BaseEstimator):
         """
         check_no_placeholders(self.get_params())
         objective = resolve_objective(self.objective, self.random_state, self.n_jobs)
-        params = lightgbm_params(self._own_params())
+        own = resolve_preset(self._own_params())
         check_start(self.start)
-        continued, n_trees = self._continued_model(init_model)
+        several = PRESETS[self.preset].n_folds > 1
+        if several:
+            sets = (eval_X, eval_y, eval_qid, eval_sample_weight, eval_init_score)
+            self._check_cross_fit(X, init_model, sets, callbacks)
+        params = lightgbm_params(own)
+        if several:
+            rows = (X, y, qid, group, sample_weight, init_score)
+            self._fit_members(own, params, rows, _observations(objective, preferences), keys)
+            return self
+        continued, n_trees = self._continued_model(init_model, own["n_estimators"])
         if n_trees == 0:
             return self
         if continued is not None and not (init_score is None and eval_init_score is None):
@@ -365,7 +429,7 @@ class Ranker(BaseEstimator):
             evaluation = [start.added_to(data) for data in evaluation]
         options = TrainingOptions(
             n_trees,
-            self.min_child_samples,
+            own["min_child_samples"],
             metrics=self._fevals(),
             early_stopping_rounds=self.early_stopping_rounds,
             early_stopping_window=self.early_stopping_window,
@@ -374,7 +438,7 @@ class Ranker(BaseEstimator):
         )
         boosted = boost(
             params,
-            self._objectives(objective),
+            self._objectives([objective] * self.n_models),
             training,
             evaluation,
             options,
@@ -565,7 +629,9 @@ class Ranker(BaseEstimator):
         learned = {name: value for name, value in vars(model).items() if _is_set_by_fit(name)}
         self.__dict__ = kept | learned
 
-    def _continued_model(self, init_model: Any) -> tuple["_Continued | None", int]:
+    def _continued_model(
+        self, init_model: Any, n_estimators: int
+    ) -> tuple["_Continued | None", int]:
         """Return the model whose training goes on, if one does, and how many trees to add."""
         if init_model is not None:
             if not isinstance(self.start, str) or self.start not in ("auto", "zero"):
@@ -573,19 +639,19 @@ class Ranker(BaseEstimator):
                     "init_model is where training starts: it cannot be given together with "
                     f"start={self.start!r}"
                 )
-            return _Continued.of(init_model), self.n_estimators
+            return _Continued.of(init_model), n_estimators
         if not (self.warm_start and hasattr(self, "booster_")):
-            return None, self.n_estimators
+            return None, n_estimators
         if self.n_models > 1 or self.n_boosters_ > 1 or self.start_kind_ not in ("zero", "linear"):
             raise ValueError(
                 "warm_start=True goes on with one model whose start is 'zero' or 'linear'; here "
                 f"n_models={max(self.n_models, self.n_boosters_)} and the start is "
                 f"{self.start_kind_!r}"
             )
-        n_trees = self.n_estimators - self.best_iteration_
+        n_trees = n_estimators - self.best_iteration_
         if n_trees < 0:
             raise ValueError(
-                f"n_estimators={self.n_estimators} must be at least the {self.best_iteration_} "
+                f"n_estimators={n_estimators} must be at least the {self.best_iteration_} "
                 "trees there are already: warm_start=True goes on from them"
             )
         if n_trees == 0:
@@ -594,10 +660,10 @@ class Ranker(BaseEstimator):
             )
         return _Continued.of(self), n_trees
 
-    def _objectives(self, objective: Objective) -> list[Objective]:
-        """Return one objective for each model: seeds counted up, on a part of the queries."""
+    def _objectives(self, given: Sequence[Objective], first: int = 0) -> list[Objective]:
+        """Return one objective for each booster: seeds counted up, on a part of the queries."""
         objectives = []
-        for number in range(self.n_models):
+        for number, objective in enumerate(given, first):
             one = clone(objective)
             if number and "random_state" in one.get_params(deep=False):
                 one.set_params(random_state=one.get_params()["random_state"] + number)
@@ -611,6 +677,183 @@ class Ranker(BaseEstimator):
         wanted = self.eval_metric
         metrics = wanted if isinstance(wanted, list | tuple) else [wanted]
         return [feval(metric) if isinstance(metric, str) else metric for metric in metrics]
+
+    # --- several members, cross-fitted -----------------------------------------------------------
+
+    def _check_cross_fit(
+        self, X: Any, init_model: Any, evaluated: Sequence[Any], callbacks: Any
+    ) -> None:
+        """Raise a ``ValueError`` for what goes with one booster only."""
+        not_in_trees = not isinstance(self.start, str) or self.start == "query_linear"
+        wrong = {
+            "X must be in memory, not a Dataset or a Sequence, so that queries can be held out": (
+                isinstance(X, lgb.Dataset) or is_sequence(X)
+            ),
+            "training cannot go on from another model, by init_model or warm_start": (
+                init_model is not None or self.warm_start
+            ),
+            "there can be no evaluation set: the queries of X that are held out decide, so give "
+            "all queries that may be learned from as X": any(
+                each is not None for each in evaluated
+            ),
+            "there can be no callbacks, which LightGBM calls for one booster": bool(callbacks),
+            f"start must be 'auto', 'zero' or 'linear', got {self.start!r}": not_in_trees,
+            f"boosting_type must not be {self.boosting_type!r}, of which no sum can be made": (
+                self.boosting_type in ("dart", "rf")
+            ),
+            f"n_models must be 1, got {self.n_models}": self.n_models != 1,
+        }
+        for why, is_wrong in wrong.items():
+            if is_wrong:
+                raise ValueError(f"with preset={self.preset!r} {why}; or use preset='fast'")
+
+    def _fit_members(
+        self,
+        own: dict[str, Any],
+        params: dict[str, Any],
+        rows: tuple[Any, Any, Any, Any, Any, Any],
+        observed: Observations | None,
+        keys: Any,
+    ) -> None:
+        """Train what the preset says: see :mod:`gbrank.boosting.cross_fit`."""
+        if observed is not None and rows[1] is None:
+            raise ValueError(
+                f"preset={self.preset!r} judges held-out queries by labels, and preferences have "
+                "none: give y too, or use preset='fast'"
+            )
+        metrics = self._judging_metrics()
+        model = self._unfitted_copy()
+        data = model._read_rows(*rows, "Ranker.fit", reset=True)
+        bound = None if observed is None else observed.bind(data.layout, keys=keys)
+        # from here on in query order, and without queries that have no rows
+        filled = np.flatnonzero(data.layout.sizes)
+        order, data = data.layout.order, data.take(filled)
+        bound = None if bound is None else bound.take(filled)
+        seed = int(self.random_state or 0)
+        parts = cut_parts(data.layout, PRESETS[self.preset].n_folds, self.validation_fraction, seed)
+        if not parts:
+            self._fit_one_instead(rows, observed, keys, data)
+            return
+        judges = np.sort(np.concatenate([outside for _, outside in parts]))
+        held_out = HeldOut(data, judges, metrics, params["num_threads"])
+        members: list[Member] = []
+        starts: list[list[Start]] = []
+        for given, start in self._wanted_members():
+            objective = resolve_objective(given, self.random_state, self.n_jobs)
+            objective.check_labels(data.y, data.layout)
+            plain = [
+                objective
+                if bound is None
+                else clone(objective).set_params(observations=bound.take(queries))
+                for queries, _ in parts
+            ]
+            fitted = self._fit_starts(start, data, parts, plain, params)
+            starts.append(fitted)
+            members.append(
+                Member(
+                    f"{objective_name(objective) or type(objective).__name__} from "
+                    f"{fitted[0].kind}",
+                    self._objectives(plain, len(parts) * len(members)),
+                    [
+                        None if each.kind == "zero" else each.scores(data.X, data.layout)
+                        for each in fitted
+                    ],
+                )
+            )
+        options = TrainingOptions(
+            own["n_estimators"],
+            own["min_child_samples"],
+            early_stopping_rounds=own["early_stopping_rounds"],
+            early_stopping_window=self.early_stopping_window,
+            show_progress=self.verbose >= 1,
+        )
+        grown = cross_fit(params, members, data, parts, held_out, options)
+        blended = _Members(members, starts, grown, data, parts, held_out)
+        blended.set_trained(model, order)
+        if self.verbose >= 1:
+            print(blended.report(model), file=sys.stderr, flush=True)
+        self._take_over(model)
+
+    def _wanted_members(self) -> list[tuple[Any, str]]:
+        """Return the objectives and where each starts."""
+        given = [(self.objective, "auto")]
+        wanted = PRESETS[self.preset].members if self.objective is None else given
+        return [
+            (objective, start if self.start == "auto" else self.start)
+            for objective, start in wanted
+        ]
+
+    def _fit_starts(
+        self,
+        start: str,
+        data: RankingData,
+        parts: Sequence[Part],
+        objectives: Sequence[Objective],
+        params: dict[str, Any],
+    ) -> list[Start]:
+        """Return the start of each part; zero, if one breaks the constraints of the trees."""
+        seed = int(self.random_state or 0)
+        starts = fit_starts(start, data, [inside for inside, _ in parts], objectives, seed=seed)
+        constraints = monotone_constraints(params)
+        if all(each.honours(constraints) for each in starts):
+            return starts
+        if start == "linear":
+            raise ValueError(
+                "start='linear' does not keep the monotone_constraints on these data; use "
+                "start='auto' or 'zero'"
+            )
+        self._say("a linear start would not keep the monotone_constraints: from zero instead")
+        return [Start() for _ in parts]
+
+    def _fit_one_instead(
+        self, rows: tuple[Any, ...], observed: Observations | None, keys: Any, data: RankingData
+    ) -> None:
+        """Train one booster, where there are too few queries to hold some out."""
+        self._say(f"{data.n_queries} queries are too few to hold some out: one booster")
+        one = self._unfitted_copy()
+        one.preset = "fast"
+        X, y, qid, group, weight, init_score = rows
+        Ranker.fit(
+            one,
+            X,
+            y,
+            qid=qid,
+            group=group,
+            sample_weight=weight,
+            init_score=init_score,
+            preferences=observed,
+            keys=keys,
+        )
+        one.cv_score_ = one.cv_score_se_ = float("nan")
+        one.cv_predictions_ = np.full(count_rows_of(X), np.nan)
+        name = objective_name(one.objective_) or type(one.objective_).__name__
+        one.members_ = [
+            {
+                "name": f"{name} from {one.start_kind_}",
+                "trees": one.best_iteration_,
+                "weight": 1.0,
+                "cv_score": float("nan"),
+            }
+        ]
+        self._take_over(one)
+
+    def _judging_metrics(self) -> list[Metric]:
+        """Return the metrics that judge held-out queries one by one."""
+        wanted = self.eval_metric
+        metrics = []
+        for each in wanted if isinstance(wanted, list | tuple) else [wanted]:
+            metric = each if isinstance(each, str) else getattr(each, "metric", None)
+            if not isinstance(metric, str | Metric):
+                raise ValueError(
+                    f"with preset={self.preset!r} eval_metric must be names such as 'ndcg@10', "
+                    f"which judge held-out queries one by one, got {each!r}; or use preset='fast'"
+                )
+            metrics.append(get_metric(metric))
+        return metrics
+
+    def _say(self, what: str) -> None:
+        if self.verbose >= 1:
+            print(f"preset={self.preset!r}: {what}", file=sys.stderr, flush=True)
 
     # --- queries held out ------------------------------------------------------------------------
 
@@ -801,10 +1044,12 @@ def resolve_objective(objective: Any, random_state: int | None, n_jobs: int | No
 
     Parameters
     ----------
-    objective : name or instance.
+    objective : name or instance; ``None`` for that of ``preset="fast"``.
     random_state : seed of an objective that is given by name.
     n_jobs : threads of an objective that has no number of its own.
     """
+    if objective is None:
+        objective = DEFAULT_OBJECTIVE
     if isinstance(objective, str):
         resolved = get_objective(objective)
         if "random_state" in resolved.get_params() and random_state is not None:
@@ -819,7 +1064,11 @@ def resolve_objective(objective: Any, random_state: int | None, n_jobs: int | No
 
 
 def set_trained(
-    ranker: Ranker, boosted: Boosted, start: Start, continued: "_Continued | None" = None
+    ranker: Ranker,
+    boosted: Boosted,
+    start: Start,
+    continued: "_Continued | None" = None,
+    n_start_trees: int | None = None,
 ) -> None:
     """Give a Ranker what training has found: all that fit sets but what is known of the columns.
 
@@ -829,8 +1078,12 @@ def set_trained(
     boosted : the trees that were grown on top of the start.
     start : where they start; of a model whose training went on, zero.
     continued : that model.
+    n_start_trees : how many trees of the start the booster begins with; ``None`` if they are yet to
+        be put there.
     """
-    ranker.booster_, n_start_trees = start.merged_into(boosted.booster, boosted.n_trees)
+    ranker.booster_ = boosted.booster
+    if n_start_trees is None:
+        ranker.booster_, n_start_trees = start.merged_into(boosted.booster, boosted.n_trees)
     ranker.objective_ = resolve_objective(ranker.objective, ranker.random_state, ranker.n_jobs)
     ranker.evals_result_ = boosted.results
     ranker.n_boosters_ = boosted.n_boosters
@@ -852,8 +1105,110 @@ def _is_set_by_fit(attribute: str) -> bool:
 
 def _is_saved(attribute: str) -> bool:
     """Return whether a model file holds this attribute as it is: what fit sets, but the trees."""
-    apart = ("booster_", "objective_", "feature_importances_")
+    apart = ("booster_", "objective_", "feature_importances_", "cv_predictions_")
     return _is_set_by_fit(attribute) and attribute not in apart
+
+
+@dataclass(frozen=True)
+class _Members:
+    """Members that were grown, and how they become one model.
+
+    Attributes
+    ----------
+    members, starts, grown : of each member what it is, where each booster starts, its boosters.
+    data, parts, held_out : rows in query order, what each booster saw of them, what judged it.
+    """
+
+    members: list[Member]
+    starts: list[list[Start]]
+    grown: list[GrownMember]
+    data: RankingData
+    parts: list[Part]
+    held_out: HeldOut
+
+    def set_trained(self, ranker: Ranker, order: IntArray | None) -> None:
+        """Give a Ranker the blend, as one sum of trees, and what the held-out queries say of it.
+
+        Parameters
+        ----------
+        ranker : not fitted yet.
+        order : the user's row at each place; ``None`` if rows are in the user's order.
+        """
+        scores = [each.held_out for each in self.grown]
+        names = [each.name for each in self.members]
+        starts, counts = list(self.starts), [each.n_trees for each in self.grown]
+        alone = next((at for at, each in enumerate(self.starts) if each[0].trees()), None)
+        if alone is not None:
+            scores.append(self._scores_of_start(alone))
+            names.append("linear")
+            starts.append(self.starts[alone])
+            counts.append([])
+        blend = blend_members(self.held_out, scores)
+        shares = blend.coefficients / len(self.parts)
+        start = add_up(
+            [each for group in starts for each in group],
+            np.repeat(shares, len(self.parts)).tolist(),
+        )
+        kept = blend.weights[: len(self.grown)] > 0
+        first_trees = start.trees()
+        booster = merge_models(
+            [booster for each in self.grown for booster in each.boosters],
+            [count for each in self.grown for count in each.n_trees],
+            first_trees,
+            np.repeat(shares[: len(self.grown)], len(self.parts)).tolist(),
+        )
+        results = {name: grown.results for name, grown in zip(names, self.grown, strict=False)}
+        n_trees = booster.num_trees() - len(first_trees)
+        boosted = Boosted(booster, n_trees, int(kept.sum()) * len(self.parts), results)
+        set_trained(ranker, boosted, start, n_start_trees=len(first_trees))
+        ranker.cv_score_, ranker.cv_score_se_ = blend.score, blend.error
+        blended = blend.coefficients @ np.array(scores)
+        if self.data.init_score is not None:
+            blended -= self.data.init_score[self.held_out.rows]
+        rows = self.held_out.rows if order is None else order[self.held_out.rows]
+        ranker.cv_predictions_ = np.full(self.data.n_rows, np.nan)
+        ranker.cv_predictions_[rows] = blended
+        ranker.members_ = [
+            {"name": name, "trees": sum(count), "weight": float(weight), "cv_score": score}
+            for name, count, weight, score in zip(
+                names, counts, blend.weights, blend.member_scores, strict=True
+            )
+        ]
+
+    def _scores_of_start(self, member: int) -> FloatArray:
+        """Return the scores of the held-out rows by the starts of a member alone."""
+        scores = np.zeros(self.data.n_rows)
+        for (_, outside), start in zip(self.parts, self.members[member].starts, strict=True):
+            rows = rows_of(self.data, outside)
+            scores[rows] = 0.0 if start is None else start[rows]
+        if self.data.init_score is not None:
+            scores += self.data.init_score
+        return scores[self.held_out.rows]
+
+    def report(self, ranker: Ranker) -> str:
+        """Return what the model is made of, and what it costs to serve, for people."""
+        metric = self.held_out.names[0]
+        table = text_table(
+            ["member", "trees", "weight", metric],
+            [
+                [
+                    each["name"],
+                    str(each["trees"]),
+                    f"{each['weight']:.3f}",
+                    f"{each['cv_score']:.4f}",
+                ]
+                for each in ranker.members_
+            ],
+        )
+        text = ranker.booster_.model_to_string()
+        leaves = sum(int(each) for each in re.findall(r"^num_leaves=(\d+)$", text, re.MULTILINE))
+        how = f"{len(self.parts)} folds" if len(self.parts) > 1 else "one part held out"
+        return (
+            f"{table}\npreset={ranker.preset!r}, {how}: {metric} {ranker.cv_score_:.4f} with a "
+            f"standard error of {ranker.cv_score_se_:.4f}\n{ranker.n_boosters_} boosters, "
+            f"{ranker.best_iteration_} trees and {ranker.n_start_trees_} of the start, {leaves} "
+            f"leaves, {len(text) / 1e6:.1f} MB as text"
+        )
 
 
 @dataclass(frozen=True)

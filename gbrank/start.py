@@ -6,6 +6,7 @@ predicts. This file has the whole way: what is chosen, how it is fitted, and wha
 """
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -19,6 +20,7 @@ from gbrank.boosting import merge_models, step_tree
 from gbrank.core import (
     LARGEST_GAIN,
     FloatArray,
+    IntArray,
     QueryLayout,
     RankingData,
     check_scores,
@@ -77,6 +79,7 @@ class Start:
         *,
         has_labels: bool = True,
         seed: int = 0,
+        steps: Any = None,
     ) -> Self:
         """Return the start that the Ranker's parameter ``start`` stands for, fitted.
 
@@ -87,6 +90,8 @@ class Start:
         objective : whose scale the scores of a linear start get.
         has_labels : whether the labels of ``data`` mean anything.
         seed : of a linear start.
+        steps : of :meth:`gbrank.linear.LinearRanker.cut_features`, for a linear start; by default
+            from ``data``.
         """
         if not isinstance(start, str):
             return cls("model", _frozen(start, data, has_labels))
@@ -94,7 +99,7 @@ class Start:
         if kind == "zero":
             return cls()
         relative = kind == "query_linear"
-        linear, training_scores = _fit_linear(relative, data, objective, seed)
+        linear, training_scores = _fit_linear(relative, data, objective, seed, steps)
         coefficients = linear.coef_[:, RELATIVE:].copy() if relative else None
         return cls(kind, linear, coefficients, training_scores)
 
@@ -175,6 +180,75 @@ class Start:
         effects: FloatArray = self.coefficients @ np.array([1.0, 12**-0.5])
         return effects
 
+    def honours(self, constraints: Sequence[int]) -> bool:
+        """Return whether the score never moves with a feature in the direction it must not.
+
+        Parameters
+        ----------
+        constraints : 1 for a feature with which the score must not fall, -1 for one with which it
+            must not rise, 0 for the others; LightGBM's ``monotone_constraints``.
+        """
+        if self.kind == "zero":
+            return True
+        if self.kind != "linear":
+            return False
+        linear: LinearRanker = self.model
+        # the last bin is "missing", which has no place among the numbers
+        return all(
+            (np.diff(linear.step_values(feature)[:-1]) * sign >= 0).all()
+            for feature, sign in enumerate(constraints)
+            if sign
+        )
+
+
+def fit_starts(
+    start: str,
+    data: RankingData,
+    parts: Sequence[IntArray],
+    objectives: Sequence[Objective],
+    *,
+    has_labels: bool = True,
+    seed: int = 0,
+) -> list[Start]:
+    """Return the start of each part of the data; features are cut into steps once, for all.
+
+    Parameters
+    ----------
+    start : "auto", "zero" or "linear".
+    data : checked rows.
+    parts : the numbers of the queries that each start is fitted to.
+    objectives : whose scale the scores of each get.
+    has_labels, seed : as in :meth:`Start.fit`.
+    """
+    kind = choose_kind(start, data, has_labels)
+    if kind == "zero":
+        return [Start() for _ in parts]
+    steps = LinearRanker(random_state=seed).cut_features(data)
+    return [
+        Start.fit(kind, data.take(queries), objective, seed=seed, steps=steps)
+        for queries, objective in zip(parts, objectives, strict=True)
+    ]
+
+
+def add_up(starts: Sequence[Start], factors: Sequence[float]) -> Start:
+    """Return one start that is a sum of others, multiplied by factors.
+
+    Parameters
+    ----------
+    starts : of :func:`fit_starts`, so that linear ones have the same steps.
+    factors : one for each.
+    """
+    parts = [
+        (start.model, factor)
+        for start, factor in zip(starts, factors, strict=True)
+        if start.kind == "linear" and factor
+    ]
+    if not parts:
+        return Start()
+    total = copy.copy(parts[0][0])
+    total.coef_ = sum(factor * linear.coef_ for linear, factor in parts)
+    return Start("linear", total)
+
 
 def check_start(start: Any) -> None:
     """Raise an error for a start that is none: a ``ValueError`` for a name, else a ``TypeError``.
@@ -247,7 +321,7 @@ def _is_fitted(estimator: Any) -> bool:
 
 
 def _fit_linear(
-    relative: bool, data: RankingData, objective: Objective, seed: int
+    relative: bool, data: RankingData, objective: Objective, seed: int, steps: Any
 ) -> tuple[LinearRanker, FloatArray]:
     """Return a linear ranker on the scale of the objective, and the scores of the rows by it.
 
@@ -260,7 +334,7 @@ def _fit_linear(
     if gain is None:  # an objective without gains takes labels that exp has none for
         gain = "exp" if data.y.max(initial=0.0) <= _LARGEST_LABEL else "linear"
     linear = LinearRanker(relative=relative, gain=gain, random_state=seed)
-    drawn, held_out = linear.fit_data(data)
+    drawn, held_out = linear.fit_data(data, steps)
     scores = linear.scores(data.X, data.layout)
     if relative:
         scores[drawn] = held_out

@@ -1,33 +1,44 @@
 """The one room that calls LightGBM: parameters, data sets, training, model text and files."""
 
+from gbrank.boosting.blend import Blend, blend_members
+from gbrank.boosting.cross_fit import GrownMember, Member, Part, cross_fit, cut_parts
 from gbrank.boosting.cv import cv
 from gbrank.boosting.datasets import check_columns, check_dataset, feature_names, make_dataset
+from gbrank.boosting.held_out import HeldOut, rows_of
 from gbrank.boosting.model_file import is_lightgbm_file, is_model_file, read_model, write_model
-from gbrank.boosting.model_text import (
-    first_trees_of,
-    merge_models,
-    replace_parameters,
-    step_tree,
-)
+from gbrank.boosting.model_text import first_trees_of, merge_models, replace_parameters, step_tree
 from gbrank.boosting.params import (
     LIGHTGBM_NAMES,
     check_bagging_by_query,
     lightgbm_params,
     main_names,
+    monotone_constraints,
 )
+from gbrank.boosting.presets import DEFAULT_OBJECTIVE, PRESETS, Preset, resolve_preset
 from gbrank.boosting.saved_values import SavedByName, check_no_placeholders
 from gbrank.boosting.train import Boosted, TrainingOptions, boost
 
 __all__ = [
+    "DEFAULT_OBJECTIVE",
     "LIGHTGBM_NAMES",
+    "PRESETS",
+    "Blend",
     "Boosted",
+    "GrownMember",
+    "HeldOut",
+    "Member",
+    "Part",
+    "Preset",
     "SavedByName",
     "TrainingOptions",
+    "blend_members",
     "boost",
     "check_bagging_by_query",
     "check_columns",
     "check_dataset",
     "check_no_placeholders",
+    "cross_fit",
+    "cut_parts",
     "cv",
     "feature_names",
     "first_trees_of",
@@ -37,8 +48,11 @@ __all__ = [
     "main_names",
     "make_dataset",
     "merge_models",
+    "monotone_constraints",
     "read_model",
     "replace_parameters",
+    "resolve_preset",
+    "rows_of",
     "step_tree",
     "write_model",
 ]

@@ -30,20 +30,25 @@ _MISSING_RIGHT = 8
 
 
 def merge_models(
-    boosters: Sequence[lgb.Booster], n_trees: Sequence[int], first_trees: Sequence[str] = ()
+    boosters: Sequence[lgb.Booster],
+    n_trees: Sequence[int],
+    first_trees: Sequence[str] = (),
+    factors: Sequence[float] | None = None,
 ) -> lgb.Booster:
-    """Return one model: some trees, plus the mean of other models.
+    """Return one model: some trees, plus a sum of other models, by default their mean.
 
     Parameters
     ----------
     boosters : the models.
     n_trees : how many trees of each count.
     first_trees : text blocks of :func:`step_tree`, which come first.
+    factors : what each model is multiplied by; one of 0 is left out.
     """
     header, rest, trees = "", "", list(first_trees)
-    for booster, count in zip(boosters, n_trees, strict=True):
+    factors = [1.0 / len(boosters)] * len(boosters) if factors is None else factors
+    for booster, count, factor in zip(boosters, n_trees, factors, strict=True):
         header, blocks, rest = _split(booster.model_to_string(num_iteration=count))
-        trees += [_scaled(block, 1.0 / len(boosters)) for block in blocks]
+        trees += [_scaled(block, factor) for block in blocks if factor]
     return lgb.Booster(model_str=_joined(header, trees, rest))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import lightgbm as lgb
 
+from gbrank.boosting.presets import resolve_preset
 from gbrank.core import (
     bags_by_query,
     check_integer,
@@ -88,6 +89,7 @@ def lightgbm_params(ranker_params: Mapping[str, Any]) -> dict[str, Any]:
     >>> params["lambda_l2"], params["num_threads"], params["metric"]
     (2.0, 1, 'None')
     """
+    ranker_params = resolve_preset(ranker_params)
     _check_training_params(ranker_params)
     verbose, seed = ranker_params["verbose"], ranker_params["random_state"]
     return {
@@ -98,6 +100,20 @@ def lightgbm_params(ranker_params: Mapping[str, Any]) -> dict[str, Any]:
         "verbosity": verbose - 1 if verbose > 0 else verbose,
         **check_other_params(ranker_params["lgb_params"]),
     }
+
+
+def monotone_constraints(params: Mapping[str, Any]) -> list[int]:
+    """Return LightGBM's constraint of each feature, -1, 0 or 1; nothing where there are none.
+
+    Parameters
+    ----------
+    params : parameters of LightGBM, by any of their names.
+    """
+    known = main_names()
+    for name, value in params.items():
+        if known.get(name, name) == "monotone_constraints" and value:
+            return [int(each) for each in (value.split(",") if isinstance(value, str) else value)]
+    return []
 
 
 def check_other_params(lgb_params: Mapping[str, Any] | None) -> dict[str, Any]:

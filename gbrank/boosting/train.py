@@ -60,7 +60,7 @@ class Boosted:
 
 
 @contextlib.contextmanager
-def _memory_errors() -> Iterator[None]:
+def memory_errors() -> Iterator[None]:
     """Raise Python's own error where LightGBM, which knows only one kind, ran out of memory."""
     try:
         yield
@@ -70,7 +70,7 @@ def _memory_errors() -> Iterator[None]:
         raise MemoryError("there is not enough memory for LightGBM to train") from error
 
 
-@_memory_errors()
+@memory_errors()
 def boost(
     params: dict[str, Any],
     objectives: Sequence[Objective],

@@ -187,8 +187,8 @@ class RankingData:
         first = round(fraction * self.n_queries)
         return self.take(order[:first]), self.take(order[first:])
 
-    def with_init_score(self, init_score: FloatArray) -> Self:
-        """Return the same rows with other scores to start from."""
+    def with_init_score(self, init_score: FloatArray | None) -> Self:
+        """Return the same rows with other scores to start from, or none."""
         changed = replace(self, init_score=init_score)
         changed.__dict__["layout"] = self.layout
         return changed

@@ -5,7 +5,7 @@ from typing import Any
 
 import lightgbm as lgb
 
-from gbrank.boosting import LIGHTGBM_NAMES, lightgbm_params, replace_parameters
+from gbrank.boosting import LIGHTGBM_NAMES, lightgbm_params, replace_parameters, resolve_preset
 from gbrank.dask._cluster import FitClient
 from gbrank.objectives import Objective
 
@@ -57,6 +57,7 @@ def train(
     ranker_params : parameters of the Ranker.
     has_weight, has_init_score : whether the rows have them.
     """
+    ranker_params = resolve_preset(ranker_params)
     params = lightgbm_params(ranker_params)
     ranker = lgb.DaskLGBMRanker(
         client=client,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gbrank.boosting import Boosted, lightgbm_params, make_dataset
+from gbrank.boosting import Boosted, lightgbm_params, make_dataset, resolve_preset
 from gbrank.core import RankingData, check_choice, check_integer
 from gbrank.dask import _blocks
 from gbrank.dask._cluster import FitClient
@@ -89,6 +89,8 @@ class DaskRanker(BaseEstimator):
     Parameters
     ----------
     {parameters of Ranker}
+    preset : "fast", default="fast"
+        One booster, as in :class:`gbrank.Ranker`; the others are an error here.
     early_stopping_rounds : None, default=None
         LightGBM cannot stop early on Dask: anything but ``None`` is an error that says so. See
         :meth:`choose_n_estimators`.
@@ -142,7 +144,7 @@ class DaskRanker(BaseEstimator):
     >>> value > 0.5
     True
     >>> ranker.to_local()
-    Ranker(n_estimators=10)
+    Ranker(n_estimators=10, objective='xendcg')
     """
 
     local_: Ranker
@@ -415,6 +417,11 @@ class DaskRanker(BaseEstimator):
         """Return a Ranker of these parameters, after all checks."""
         local = Ranker(**{name: getattr(self, name) for name in _SHARED})
         check_choice("repartition", self.repartition, ("auto", "never"))
+        if resolve_preset(local.get_params(deep=False))["preset"] != "fast":
+            raise ValueError(
+                "preset must be 'fast' on Dask, whose boosters cannot be grown in step and judged "
+                f"on held-out queries, got {self.preset!r}; use gbrank.Ranker"
+            )
         check_start(self.start)
         if isinstance(self.start, str) and self.start == "query_linear":
             raise ValueError(

@@ -116,12 +116,27 @@ class LinearRanker(BaseEstimator):
         self.fit_data(RankingData.checked(X, y, qid, group, sample_weight))
         return self
 
-    def fit_data(self, data: RankingData) -> tuple[IntArray, FloatArray]:
+    def cut_features(self, data: RankingData) -> "list[FeatureSteps | None]":
+        """Return the step function of every feature, from about ``max_rows`` rows at most.
+
+        Parameters
+        ----------
+        data : rows that are checked, whose features alone count.
+        """
+        rows = np.random.default_rng(self.random_state).permutation(data.n_rows)[: self.max_rows]
+        values = _dense(numeric_matrix(take_rows(data.X, np.sort(rows))))
+        return [fit_steps(column) for column in values.T]
+
+    def fit_data(
+        self, data: RankingData, steps: "list[FeatureSteps | None] | None" = None
+    ) -> tuple[IntArray, FloatArray]:
         """Fit to rows that are checked, whatever the kind of their features.
 
         Parameters
         ----------
         data : the rows; columns of a table that are not numbers count as 0.
+        steps : of :meth:`cut_features`, for a pointwise ranker; by default from these rows. Rankers
+            with the same steps add up to one.
 
         Returns
         -------
@@ -134,7 +149,7 @@ class LinearRanker(BaseEstimator):
         values, gains = _dense(numeric_matrix(take_rows(data.X, rows))), gains[rows]
         self.steps_: list[FeatureSteps | None] = []
         if not self.relative:
-            self.steps_ = [fit_steps(column) for column in values.T]
+            self.steps_ = [fit_steps(column) for column in values.T] if steps is None else steps
         self.coef_ = np.zeros((values.shape[1], len(KINDS)))
         self.penalty_, self.held_out_score_ = np.inf, np.nan
         if len(sizes) == 0:

@@ -13,6 +13,7 @@ models is real, :func:`feval` hands them to LightGBM and :func:`get_scorer` to s
 
 from gbrank.metrics._base import EmptySpec as EmptySpec
 from gbrank.metrics._base import Metric
+from gbrank.metrics._base import measure_all as measure_all
 from gbrank.metrics._comparison import ROUNDING as ROUNDING
 from gbrank.metrics._comparison import bootstrap_intervals as bootstrap_intervals
 from gbrank.metrics._comparison import compare
@@ -24,6 +25,7 @@ from gbrank.metrics._evaluation import MetricTable, evaluate
 from gbrank.metrics._evaluation import choose_metrics as choose_metrics
 from gbrank.metrics._evaluation import text_table as text_table
 from gbrank.metrics._feval import feval
+from gbrank.metrics._judgments import Judgments as Judgments
 from gbrank.metrics._ranks import check_cutoff as check_cutoff
 from gbrank.metrics._ranks import cutoffs as cutoffs
 from gbrank.metrics._registry import get_metric, list_metrics

@@ -91,6 +91,34 @@ class BoundObservations:
     def __deepcopy__(self, memo: dict[int, Any]) -> "BoundObservations":
         return self
 
+    def take(self, queries: IntArray) -> "BoundObservations":
+        """Return the observations of some queries, bound to the rows of these alone.
+
+        Parameters
+        ----------
+        queries : numbers of queries in the layout, in the order in which their rows come.
+        """
+        sizes = self.layout.sizes[queries]
+        query_bounds, kept = _take_lists(self.query_bounds, queries)
+        edge_bounds, edges = _take_lists(self.edge_bounds, kept)
+        shown_bounds = shown = clicked = None
+        if self.shown_bounds is not None and self.shown is not None and self.clicked is not None:
+            shown_bounds, places = _take_lists(self.shown_bounds, kept)
+            shown, clicked = self.shown[places], self.clicked[kept]
+        return BoundObservations(
+            QueryLayout.from_group(sizes),
+            query_bounds,
+            edge_bounds,
+            self.winner[edges],
+            self.loser[edges],
+            self.edge_weight[edges],
+            self.observation_weight[kept],
+            self.source[kept],
+            shown_bounds,
+            shown,
+            clicked,
+        )
+
 
 def bind_edges(
     observations: "Observations",
@@ -192,12 +220,15 @@ def _sort_by_query(locator: Locator) -> tuple[IntArray, IntArray]:
 
 def _move_lists(bounds: IntArray | None, order: IntArray, count: int) -> tuple[IntArray, IntArray]:
     """Return where each list begins after reordering, and which entry comes to each place."""
-    if bounds is None:
-        return np.arange(count + 1), order
-    lengths = np.diff(bounds)[order]
-    moved = np.zeros(count + 1, dtype=np.int64)
+    return (np.arange(count + 1), order) if bounds is None else _take_lists(bounds, order)
+
+
+def _take_lists(bounds: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
+    """Return where each of some lists begins, and which entry comes to each place."""
+    lengths = np.diff(bounds)[chosen]
+    moved = np.zeros(len(chosen) + 1, dtype=np.int64)
     np.cumsum(lengths, out=moved[1:])
-    return moved, np.arange(moved[-1]) + np.repeat(bounds[:-1][order] - moved[:-1], lengths)
+    return moved, np.arange(moved[-1]) + np.repeat(bounds[:-1][chosen] - moved[:-1], lengths)
 
 
 def _weights(observations: "Observations", order: IntArray) -> FloatArray:

@@ -7,8 +7,10 @@ import pytest
 from gbrank import Ranker
 from gbrank.data import make_ranking
 
+KINDS = ["plain", "missing values", "stopped early", "categories", "several members"]
 
-@pytest.fixture(scope="module", params=["plain", "missing values", "stopped early", "categories"])
+
+@pytest.fixture(scope="module", params=KINDS)
 def travelled(request, tmp_path_factory):
     """Return a saved model, float32 features and what the Ranker that was saved predicts."""
     data = make_ranking(n_queries=60, list_length=(5, 30), random_state=5)
@@ -25,6 +27,8 @@ def travelled(request, tmp_path_factory):
         y = y + (codes % 3 == 1)
         more = {"lgb_params": {"min_data_per_group": 5}}
     ranker = Ranker.lightgbm_defaults("xendcg", n_estimators=30, num_leaves=15, n_jobs=1, **more)
+    if request.param == "several members":
+        ranker = Ranker(preset="balanced", n_estimators=10, num_leaves=15, n_jobs=1)
     path = tmp_path_factory.mktemp("travelled") / "model.txt"
     if request.param == "categories":
         frame = pandas.DataFrame(X).rename(columns=str)

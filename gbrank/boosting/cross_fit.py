@@ -1,0 +1,309 @@
+"""Cross-fitting: boosters in step, each judged on whole queries that it does not see.
+
+Queries are cut into parts; a member, which is a loss and a start, has one booster per part, grown
+on the queries outside it. After every tree all held-out queries together, scored by the boosters
+that did not see them, say how good the member is, and it stops growing when that has not improved
+for long. Features are binned once, for all boosters.
+
+L2 penalties are in documents here: a penalty of 20 weighs as much as 20 documents of mean hessian
+at the start. LightGBM's own unit is the hessian, which differs between losses by a factor of
+thousands.
+"""
+
+import warnings
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+from lightgbm.callback import CallbackEnv, EarlyStopException
+
+from gbrank.boosting.callbacks import InterruptAfterTree, ShowProgress, StopEarly
+from gbrank.boosting.datasets import check_splittable, make_dataset
+from gbrank.boosting.held_out import HeldOut, rows_of
+from gbrank.boosting.train import TrainingOptions, memory_errors
+from gbrank.core import (
+    FloatArray,
+    IntArray,
+    QueryLayout,
+    RankingData,
+    hold_out_queries,
+    query_folds,
+    share_pieces,
+)
+from gbrank.objectives import Objective
+
+#: Rows above which one part is held out instead of every query once: one booster a member, not
+#: several. So many rows say well enough when to stop.
+MOST_ROWS = 100_000
+#: Queries that a part needs.
+FEWEST_QUERIES = 5
+#: LightGBM's parameters in units of the hessian, and what they are unless given.
+_IN_DOCUMENTS = {"lambda_l2": 0.0, "min_sum_hessian_in_leaf": 1e-3, "cat_l2": 10.0}
+
+#: The numbers of the queries that a booster is grown on, and of those that judge it.
+Part = tuple[IntArray, IntArray]
+
+
+def cut_parts(layout: QueryLayout, n_folds: int, fraction: float | None, seed: int) -> list[Part]:
+    """Return what each booster of a member is grown on and judged by; nothing for few queries.
+
+    Parameters
+    ----------
+    layout : the queries, their rows in order, none of them empty.
+    n_folds : into how many folds queries are cut, or fewer where these would be too small.
+    fraction : of the queries held out where there are too many rows for folds.
+    seed : of the draw.
+    """
+    n_queries = layout.n_queries
+    if n_queries < 2 * FEWEST_QUERIES:
+        return []
+    if layout.n_rows > MOST_ROWS:
+        if fraction is None:
+            raise ValueError(
+                f"validation_fraction must be a number with more than {MOST_ROWS:,} rows: folds "
+                "are for fewer, so that one part of the queries is held out"
+            )
+        return [hold_out_queries(n_queries, max(fraction, FEWEST_QUERIES / n_queries), seed)]
+    query = np.repeat(np.arange(n_queries), layout.sizes)
+    folds = query_folds(
+        layout,
+        None,
+        min(n_folds, n_queries // FEWEST_QUERIES),
+        shuffle=True,
+        stratify=None,
+        seed=seed,
+    )
+    return [(np.unique(query[inside]), np.unique(query[outside])) for inside, outside in folds]
+
+
+@dataclass(frozen=True)
+class Member:
+    """One way to boost, before it is grown.
+
+    Attributes
+    ----------
+    name : for people.
+    objectives : one for each part, which it alone uses.
+    starts : for each part, the scores of all rows that its booster starts from; ``None`` for 0.
+    """
+
+    name: str
+    objectives: Sequence[Objective]
+    starts: Sequence[FloatArray | None]
+
+
+@dataclass(frozen=True)
+class GrownMember:
+    """A member at its best number of trees.
+
+    Attributes
+    ----------
+    boosters : one for each part.
+    n_trees : how many of the trees of each count.
+    held_out : scores of the held-out rows, the start included.
+    results : the metrics of the held-out rows, tree by tree.
+    """
+
+    boosters: list[lgb.Booster]
+    n_trees: list[int]
+    held_out: FloatArray
+    results: dict[str, list[float]]
+
+
+@memory_errors()
+def cross_fit(
+    params: dict[str, Any],
+    members: Sequence[Member],
+    data: RankingData,
+    parts: Sequence[Part],
+    held_out: HeldOut,
+    options: TrainingOptions,
+) -> list[GrownMember]:
+    """Grow all members in step; each stops at its best.
+
+    Several parts are grown on several threads, each booster on one, so that the model is the same
+    for any number of threads; a single part is grown by LightGBM's own threads. Ctrl-C ends
+    training, with a warning, and every member is at its best so far.
+
+    Parameters
+    ----------
+    params : parameters of LightGBM, penalties in documents.
+    members : what to grow.
+    data : rows in query order.
+    parts : what each booster of a member sees, and what judges it.
+    held_out : all rows that judge.
+    options : how many trees, and how long to wait for a better one.
+    """
+    if not {"force_col_wise", "force_row_wise"} & params.keys():
+        # else LightGBM takes the time of both for every booster, and chance decides
+        params = {**params, "force_col_wise": True}
+    whole = make_dataset(data.with_init_score(None), params)
+    check_splittable(whole, options.min_child_samples)
+    growing = []
+    for number, member in enumerate(members):
+        own = {**params, "seed": params["seed"] + number * len(parts)}
+        boosters = [
+            _make_booster(own, member, place, data, whole, parts, held_out)
+            for place in range(len(parts))
+        ]
+        growing.append(_Growing(member.name, boosters, held_out, options))
+    try:
+        _grow_all(growing, options, params["num_threads"] if len(parts) > 1 else 1)
+    except KeyboardInterrupt:
+        if any(one.n_grown == 0 for one in growing):
+            raise
+        done = max(one.n_grown for one in growing)
+        warnings.warn(
+            f"training was interrupted after {done} of {options.n_trees} trees; these are kept",
+            stacklevel=5,
+        )
+    return [one.best() for one in growing]
+
+
+def mean_hessian(objective: Objective, data: RankingData, scores: FloatArray) -> float:
+    """Return the mean hessian of a document, weights included: the unit of penalties.
+
+    Parameters
+    ----------
+    objective : the loss.
+    data : rows in query order.
+    scores : of these rows.
+    """
+    training = objective.bind(data.y, data.layout.sizes, data.sample_weight)
+    return float(np.mean(training.grad_hess(scores)[1], dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class _PartBooster:
+    """One booster while it grows.
+
+    Attributes
+    ----------
+    booster, objective, training : with its loss, on these rows.
+    places : of the rows that judge it among all that are held out.
+    verbosity : LightGBM's parameter.
+    """
+
+    booster: lgb.Booster
+    objective: Objective
+    training: lgb.Dataset
+    places: IntArray
+    verbosity: int
+
+    def grow(self, held_out_scores: FloatArray) -> None:
+        """Add a tree, and write the scores of the rows that judge it."""
+
+        def write(scores: FloatArray, _: lgb.Dataset) -> tuple[str, float, bool]:
+            held_out_scores[self.places] = scores
+            return "", 0.0, True
+
+        # LightGBM has a log level for each thread, which is set with parameters; threads are new
+        self.training._update_params({"verbosity": self.verbosity})
+        self.booster.update(fobj=self.objective)
+        self.booster.eval_valid(feval=write)
+
+
+def _make_booster(
+    params: dict[str, Any],
+    member: Member,
+    place: int,
+    data: RankingData,
+    whole: lgb.Dataset,
+    parts: Sequence[Part],
+    held_out: HeldOut,
+) -> _PartBooster:
+    """Return the booster of a part, without trees."""
+    queries, judges = parts[place]
+    inside, outside = rows_of(data, queries), rows_of(data, judges)
+    objective = member.objectives[place]
+    own = {**params, "objective": "none", "seed": params["seed"] + place}
+    if len(parts) > 1:
+        own["num_threads"] = 1
+        objective.set_params(n_jobs=1)
+    training, judging = whole.subset(inside).construct(), whole.subset(outside).construct()
+    given = [each for each in (member.starts[place], data.init_score) if each is not None]
+    scores = sum(given, np.zeros(data.n_rows))
+    if given:
+        training.set_init_score(scores[inside])
+        judging.set_init_score(scores[outside])
+    weight = None if data.sample_weight is None else data.sample_weight[inside]
+    rows = RankingData.checked(
+        inside[:, None], data.y[inside], None, data.layout.sizes[queries], weight
+    )
+    unit = mean_hessian(objective, rows, scores[inside])
+    own |= {name: unit * own.get(name, usual) for name, usual in _IN_DOCUMENTS.items()}
+    booster = lgb.Booster(own, training)
+    booster.add_valid(judging, "held out")
+    places = np.searchsorted(held_out.rows, outside)
+    return _PartBooster(booster, objective, training, places, params["verbosity"])
+
+
+class _Growing:
+    """A member while it grows."""
+
+    def __init__(
+        self, name: str, boosters: list[_PartBooster], held_out: HeldOut, options: TrainingOptions
+    ) -> None:
+        self.name, self.boosters, self.held_out, self.options = name, boosters, held_out, options
+        self.scores = np.zeros(len(held_out.rows))
+        self.stopped, self.n_grown = False, 0
+        self._stop = StopEarly(options.early_stopping_rounds or 1, options.early_stopping_window)
+        self._latest: deque[GrownMember] = deque(maxlen=options.early_stopping_window)
+        self._results: dict[str, list[float]] = {name: [] for name in held_out.names}
+
+    def judge(self) -> CallbackEnv:
+        """Judge the tree that all boosters have grown, and decide whether it is the last."""
+        means = [self.held_out.mean(values)[0] for values in self.held_out.values(self.scores)]
+        for curve, mean in zip(self._results.values(), means, strict=True):
+            curve.append(mean)
+        boosters = [each.booster for each in self.boosters]
+        # a tree without a split is none, so that boosters may have fewer than were tried
+        counts = [booster.current_iteration() for booster in boosters]
+        self._latest.append(GrownMember(boosters, counts, self.scores.copy(), self._results))
+        names = [f"{self.name}: {name}" for name in self.held_out.names]
+        sets = zip(names, means, self.held_out.greater_is_better, strict=True)
+        now = CallbackEnv(
+            model=None,
+            params={},
+            iteration=self.n_grown,
+            begin_iteration=0,
+            end_iteration=self.options.n_trees,
+            evaluation_result_list=[("held out", *each) for each in sets],
+        )
+        self.n_grown += 1
+        try:
+            self._stop(now)
+        except EarlyStopException:
+            self.stopped = True
+        if self.n_grown - self._stop.best_iteration < len(self._latest):
+            self._best = self._latest[self._stop.best_iteration - self.n_grown - 1]
+        return now
+
+    def best(self) -> GrownMember:
+        """Return the member at its best so far."""
+        return self._best
+
+
+def _grow_all(growing: list[_Growing], options: TrainingOptions, n_threads: int) -> None:
+    """Add a tree to every booster of every member that has not stopped, until all have."""
+    progress = ShowProgress(options.n_trees) if options.show_progress else None
+    try:
+        with InterruptAfterTree() as interrupt:
+            while active := [member for member in growing if not member.stopped]:
+                pairs = [(each, one.scores) for one in active for each in one.boosters]
+
+                def work(_: int, piece: int, pairs: Any = pairs) -> None:
+                    booster, scores = pairs[piece]
+                    booster.grow(scores)
+
+                share_pieces(work, len(pairs), n_threads)
+                judged = [member.judge() for member in active]
+                if progress is not None:
+                    progress(judged[0])
+                interrupt(None)
+    finally:
+        if progress is not None:
+            progress.close()

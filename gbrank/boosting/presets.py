@@ -1,0 +1,82 @@
+"""The presets of the Ranker, as a table: which losses, how many folds, which trees.
+
+A parameter of the Ranker that is ``None`` is that of its preset; :func:`resolve_preset` is the one
+place where this happens. How the numbers were chosen: ``benchmarks/results/defaults``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gbrank.core import check_choice
+
+
+@dataclass(frozen=True)
+class Preset:
+    """One row of the table.
+
+    Attributes
+    ----------
+    n_folds : folds of the cross-fit; 1 for one booster on all rows.
+    members : the losses that are boosted, by name, and where each starts, unless the Ranker says.
+    defaults : what parameters of the Ranker are that are ``None``.
+    """
+
+    n_folds: int
+    members: tuple[tuple[str, str], ...]
+    defaults: Mapping[str, Any]
+
+
+#: The loss of a Ranker that names none, and has one.
+DEFAULT_OBJECTIVE = "xendcg"
+_MEMBERS = ((DEFAULT_OBJECTIVE, "auto"), ("lambdamart", "zero"))
+#: ``reg_lambda`` and ``min_child_weight`` are in documents here.
+_CROSS_FITTED = {
+    "n_estimators": 500,
+    "learning_rate": 0.1,
+    "min_child_samples": 20,
+    "min_child_weight": 1e-9,
+    "reg_lambda": 20.0,
+    "early_stopping_rounds": 25,
+}
+PRESETS = {
+    "fast": Preset(
+        1,
+        _MEMBERS[:1],
+        {
+            "n_estimators": 100,
+            "learning_rate": 0.05,
+            "min_child_samples": 50,
+            "min_child_weight": 1e-3,
+            "reg_lambda": 5.0,
+            "early_stopping_rounds": None,
+        },
+    ),
+    "balanced": Preset(3, _MEMBERS, _CROSS_FITTED),
+    "best": Preset(5, _MEMBERS, _CROSS_FITTED),
+}
+
+
+def resolve_preset(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a Ranker with those of its preset in the place of ``None``.
+
+    Parameters
+    ----------
+    params : what ``Ranker.get_params`` returns.
+
+    Examples
+    --------
+    >>> from gbrank import Ranker
+    >>> from gbrank.boosting.presets import resolve_preset
+    >>> params = resolve_preset(Ranker(preset="balanced", n_estimators=50).get_params())
+    >>> params["n_estimators"], params["learning_rate"]
+    (50, 0.1)
+    """
+    name = params.get("preset", "fast")
+    check_choice("preset", name, tuple(PRESETS))
+    missing = {
+        parameter: value
+        for parameter, value in PRESETS[name].defaults.items()
+        if params.get(parameter) is None
+    }
+    return {**params, **missing}
