@@ -12,6 +12,7 @@ models is real, :func:`feval` hands them to LightGBM and :func:`get_scorer` to s
 """
 
 from gbrank.metrics._base import EmptySpec, Metric
+from gbrank.metrics._check import check_metric
 from gbrank.metrics._comparison import (
     ROUNDING,
     bootstrap_intervals,
@@ -29,8 +30,9 @@ from gbrank.metrics._evaluation import (
 )
 from gbrank.metrics._feval import feval
 from gbrank.metrics._ranks import check_cutoff, cutoffs
-from gbrank.metrics._registry import get_metric, list_metrics
+from gbrank.metrics._registry import get_metric, list_metrics, register_metric
 from gbrank.metrics._scorer import get_scorer
+from gbrank.metrics._simple import SimpleMetric
 from gbrank.metrics.average_precision import average_precision_score
 from gbrank.metrics.conventions import AVERAGE, SKIP
 from gbrank.metrics.dcg import dcg_score
@@ -51,9 +53,11 @@ __all__ = [
     "Metric",
     "MetricTable",
     "MetricsSpec",
+    "SimpleMetric",
     "average_precision_score",
     "bootstrap_intervals",
     "check_cutoff",
+    "check_metric",
     "choose_metrics",
     "compare",
     "cutoffs",
@@ -71,6 +75,7 @@ __all__ = [
     "precision_at_k",
     "recall_at_k",
     "reciprocal_rank_score",
+    "register_metric",
     "sign_flip_test",
     "spearman_score",
     "text_table",
