@@ -14,6 +14,7 @@ models is real, :func:`feval` hands them to LightGBM and :func:`get_scorer` to s
 from gbrank.metrics._base import EmptySpec as EmptySpec
 from gbrank.metrics._base import Metric
 from gbrank.metrics._base import measure_all as measure_all
+from gbrank.metrics._check import check_metric
 from gbrank.metrics._comparison import ROUNDING as ROUNDING
 from gbrank.metrics._comparison import bootstrap_intervals as bootstrap_intervals
 from gbrank.metrics._comparison import compare
@@ -28,8 +29,9 @@ from gbrank.metrics._feval import feval
 from gbrank.metrics._judgments import Judgments as Judgments
 from gbrank.metrics._ranks import check_cutoff as check_cutoff
 from gbrank.metrics._ranks import cutoffs as cutoffs
-from gbrank.metrics._registry import get_metric, list_metrics
+from gbrank.metrics._registry import get_metric, list_metrics, register_metric
 from gbrank.metrics._scorer import get_scorer
+from gbrank.metrics._simple import SimpleMetric
 from gbrank.metrics.average_precision import average_precision_score
 from gbrank.metrics.conventions import AVERAGE as AVERAGE
 from gbrank.metrics.conventions import SKIP as SKIP
@@ -46,7 +48,9 @@ from gbrank.metrics.topk import topk_zero_one_loss
 __all__ = [
     "Metric",
     "MetricTable",
+    "SimpleMetric",
     "average_precision_score",
+    "check_metric",
     "compare",
     "dcg_score",
     "err_score",
@@ -60,6 +64,7 @@ __all__ = [
     "precision_at_k",
     "recall_at_k",
     "reciprocal_rank_score",
+    "register_metric",
     "spearman_score",
     "topk_zero_one_loss",
 ]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gbrank.core import FloatArray, check_integer, check_query_weights
 from gbrank.metrics._base import EmptySpec, Metric, layout_of, weighted_mean
-from gbrank.metrics._evaluation import evaluate, text_table
+from gbrank.metrics._evaluation import MetricsSpec, choose_metrics, evaluate, text_table
 from gbrank.metrics._registry import get_metric
 from gbrank.metrics.conventions import AVERAGE, SKIP
 
@@ -79,22 +79,27 @@ class Comparison:
         Level of the intervals.
     n_queries : int
         How many queries count.
+    n_left_out : int
+        How many do not, as they are blank or have weight 0.
     """
 
     def __init__(
         self,
-        metric: Metric,
+        metric: str,
+        greater_is_better: bool,
         means: dict[str, float],
         pairs: list[PairComparison],
         confidence: float,
         n_queries: int,
+        n_left_out: int,
     ) -> None:
-        self.metric = metric.full_name
-        self.greater_is_better = metric.greater_is_better
+        self.metric = metric
+        self.greater_is_better = greater_is_better
         self.means = means
         self.pairs = pairs
         self.confidence = confidence
         self.n_queries = n_queries
+        self.n_left_out = n_left_out
 
     def __getitem__(self, models: tuple[str, str]) -> PairComparison:
         for pair in self.pairs:
@@ -111,8 +116,8 @@ class Comparison:
                 f"{pair.a} - {pair.b}",
                 f"{pair.difference:+.4f}",
                 f"[{pair.interval[0]:+.4f}, {pair.interval[1]:+.4f}]",
-                _p_value(pair.p_t_holm),
-                _p_value(pair.p_permutation_holm),
+                _show_p(pair.p_t_holm),
+                _show_p(pair.p_permutation_holm),
                 f"{pair.won}/{pair.tied}/{pair.lost}",
             ]
             for pair in self.pairs
@@ -120,8 +125,12 @@ class Comparison:
         means = [[name, f"{mean:.4f}"] for name, mean in self.means.items()]
         header = ["pair", "difference", level, "p (t)", "p (perm.)", "won/tied/lost"]
         corrected = f" p-values Holm-corrected for {len(rows)} pairs." if len(rows) > 1 else ""
+        n_queries = f"{self.n_queries} queries"
+        if self.n_left_out:
+            n_queries = f"{self.n_queries} of {self.n_queries + self.n_left_out} queries"
+            corrected += f" {self.n_left_out} left out: blank, or of weight 0."
         return (
-            f"{self.metric} over {self.n_queries} queries ({better} is better).{corrected}\n\n"
+            f"{self.metric} over {n_queries} ({better} is better).{corrected}\n\n"
             f"{text_table(['model', 'mean'], means)}\n\n{text_table(header, rows)}"
         )
 
@@ -142,8 +151,17 @@ class Comparison:
         return pd.DataFrame(rows).set_index(["a", "b"])
 
 
-def _p_value(p: float) -> str:
-    return "< .0001" if p < 1e-4 else f"{p:.4f}"
+class Comparisons(dict[str, Comparison]):
+    """Models compared by several metrics: a dict of comparisons that prints as their tables."""
+
+    def __str__(self) -> str:
+        return "\n\n\n".join(map(str, self.values()))
+
+    __repr__ = __str__
+
+
+def _show_p(p_value: float) -> str:
+    return "< .0001" if p_value < 1e-4 else f"{p_value:.4f}"
 
 
 def compare(
@@ -152,7 +170,7 @@ def compare(
     *,
     qid: Any = None,
     group: Any = None,
-    metric: str | Metric = "ndcg@10",
+    metric: MetricsSpec = "ndcg@10",
     sample_weight: ArrayLike | None = None,
     empty: EmptySpec = SKIP,
     ties: str = AVERAGE,
@@ -161,7 +179,7 @@ def compare(
     n_resamples: int = 9_999,
     random_state: int = 0,
     n_jobs: int | None = None,
-) -> Comparison:
+) -> Any:
     """Compare models query by query: whether their difference is real or may be chance.
 
     Queries are taken as a sample of all queries. For each pair of models this gives the mean
@@ -176,8 +194,8 @@ def compare(
         As in :func:`gbrank.metrics.ndcg_score`. Weights are those of queries in the mean.
     scores : dict of array-like of shape (n_rows,)
         At least two models: their scores, one per row, by name.
-    metric : str or Metric, default="ndcg@10"
-        The name of a metric, or a metric object.
+    metric : str, Metric, or list or dict of them, default="ndcg@10"
+        The name of a metric, or a metric object; or several, as in :func:`evaluate`.
     confidence : float, default=0.95
         Level of the interval, between 0 and 1.
     n_resamples : int, default=9_999
@@ -188,8 +206,10 @@ def compare(
 
     Returns
     -------
-    Comparison
-        Means, and a :class:`PairComparison` for each pair; it prints as a table.
+    Comparison, or dict of them
+        Means, and a :class:`PairComparison` for each pair; it prints as a table. For several
+        metrics one by the name of each: p-values are corrected for the pairs of models, not for the
+        number of metrics.
 
     References
     ----------
@@ -213,12 +233,21 @@ def compare(
         got = f"{len(scores)} of them" if isinstance(scores, Mapping) else type(scores).__name__
         raise ValueError(f"scores must be a dict of at least two models, got {got}")
     _check_resampling(confidence, n_resamples)
-    chosen = (
-        metric
-        if isinstance(metric, Metric)
-        else get_metric(metric, empty=empty, ties=ties, convention=convention)
+    options = {"empty": empty, "ties": ties, "convention": convention}
+    chosen = choose_metrics(metric, **options)
+    samples = _samples(labels, scores, qid, group, chosen, sample_weight, n_jobs)
+    compared = Comparisons(
+        {
+            name: _compare(sample, chosen[name], confidence, n_resamples, random_state)
+            for name, sample in samples.items()
+        }
     )
-    sample = _Sample.of(labels, scores, qid, group, chosen, sample_weight, n_jobs)
+    return next(iter(compared.values())) if isinstance(metric, str | Metric) else compared
+
+
+def _compare(
+    sample: _Sample, metric: Metric, confidence: float, n_resamples: int, random_state: int
+) -> Comparison:
     names, means = list(sample.values), sample.means()
     pairs = list(combinations(names, 2))
     differences = np.array([sample.values[a] - sample.values[b] for a, b in pairs])
@@ -231,7 +260,7 @@ def compare(
         sign_flip_test(row, n_resamples, random_state) for row in sample.relative * differences
     ]
     p_t_holm, p_permutation_holm = holm(p_t), holm(p_permutation)
-    better = differences if chosen.greater_is_better else -differences
+    better = differences if metric.greater_is_better else -differences
     compared = [
         PairComparison(
             a=a,
@@ -251,7 +280,15 @@ def compare(
         )
         for i, (a, b) in enumerate(pairs)
     ]
-    return Comparison(chosen, means, compared, confidence, len(sample.relative))
+    return Comparison(
+        sample.metric,
+        metric.greater_is_better,
+        means,
+        compared,
+        confidence,
+        len(sample.relative),
+        sample.n_left_out,
+    )
 
 
 @dataclass(frozen=True)
@@ -268,47 +305,15 @@ class _Sample:
         As given.
     relative : ndarray of shape (n_counted,)
         Weights of mean 1.
+    n_left_out : int
+        How many queries do not count.
     """
 
     metric: str
     values: dict[str, FloatArray]
     weights: FloatArray | None
     relative: FloatArray
-
-    @classmethod
-    def of(
-        cls,
-        labels: ArrayLike,
-        scores: Mapping[str, ArrayLike],
-        qid: Any,
-        group: Any,
-        metric: Metric,
-        sample_weight: ArrayLike | None,
-        n_jobs: int | None,
-    ) -> _Sample:
-        """Measure models; leave out blank queries and those of weight 0."""
-        table = evaluate(
-            labels, scores, qid=qid, group=group, metrics=metric, per_query=True, n_jobs=n_jobs
-        )
-        values = table[metric.full_name]
-        counted = ~np.isnan(values[0])
-        weights = None
-        if sample_weight is not None:
-            weights = check_query_weights(sample_weight, layout_of(labels, qid, group))
-            counted &= weights > 0
-            weights = weights[counted]
-        n_counted = int(np.count_nonzero(counted))
-        if n_counted < 2:
-            raise ValueError(
-                f"at least two queries must count for an interval, but {n_counted} of "
-                f"{len(counted)} do: the others are blank or have weight 0"
-            )
-        return cls(
-            metric.full_name,
-            dict(zip(table.models, values[:, counted], strict=True)),
-            weights,
-            np.ones(n_counted) if weights is None else weights / weights.mean(),
-        )
+    n_left_out: int
 
     def means(self) -> dict[str, float]:
         """Return the weighted mean of every model."""
@@ -324,6 +329,44 @@ class _Sample:
         middle = (self.relative * values).mean(axis=1, keepdims=True)
         influence: FloatArray = middle + self.relative * (values - middle)
         return influence
+
+
+def _samples(
+    labels: ArrayLike,
+    scores: Mapping[str, ArrayLike],
+    qid: Any,
+    group: Any,
+    metrics: dict[str, Metric],
+    sample_weight: ArrayLike | None,
+    n_jobs: int | None,
+) -> dict[str, _Sample]:
+    """Measure models by each metric; leave out blank queries and those of weight 0."""
+    table = evaluate(
+        labels, scores, qid=qid, group=group, metrics=metrics, per_query=True, n_jobs=n_jobs
+    )
+    weights = None
+    if sample_weight is not None:
+        weights = check_query_weights(sample_weight, layout_of(labels, qid, group))
+    samples = {}
+    for name, values in table.items():
+        counted = ~np.isnan(values[0])
+        if weights is not None:
+            counted &= weights > 0
+        n_counted = int(np.count_nonzero(counted))
+        if n_counted < 2:
+            raise ValueError(
+                f"{name}: at least two queries must count for an interval, but {n_counted} of "
+                f"{len(counted)} do: the others are blank or have weight 0"
+            )
+        kept = None if weights is None else weights[counted]
+        samples[name] = _Sample(
+            name,
+            dict(zip(table.models, values[:, counted], strict=True)),
+            kept,
+            np.ones(n_counted) if kept is None else kept / kept.mean(),
+            len(counted) - n_counted,
+        )
+    return samples
 
 
 def mean_intervals(
@@ -361,7 +404,9 @@ def mean_intervals(
     """
     _check_resampling(confidence, n_resamples)
     chosen = get_metric(metric)
-    sample = _Sample.of(labels, scores, qid, group, chosen, sample_weight, None)
+    (sample,) = _samples(
+        labels, scores, qid, group, {chosen.full_name: chosen}, sample_weight, None
+    ).values()
     influence = sample.influence(np.array(list(sample.values.values())))
     intervals = bootstrap_intervals(influence, confidence, n_resamples, random_state)
     ends = dict(zip(sample.values, intervals, strict=True))

@@ -222,8 +222,8 @@ def choose_metrics(metrics: MetricsSpec, **options: Any) -> dict[str, Metric]:
     >>> list(choose_metrics(["ndcg@5", "map"], ties="worst"))
     ['ndcg@5', 'map']
     """
-    if isinstance(metrics, str | Metric):
-        metrics = [metrics]
+    if isinstance(metrics, str | Metric) or not isinstance(metrics, Iterable):
+        metrics = [metrics]  # get_metric says what is wrong with anything else
     named = metrics.items() if isinstance(metrics, Mapping) else ((None, each) for each in metrics)
     chosen: dict[str, Metric] = {}
     for name, each in named:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 import weakref
 from typing import Any
 
@@ -16,25 +18,41 @@ from gbrank.core import (
     check_weights,
 )
 from gbrank.metrics._base import Metric, measure_all, weighted_mean
+from gbrank.metrics._evaluation import MetricsSpec, choose_metrics
 from gbrank.metrics._judgments import Judgments
-from gbrank.metrics._registry import get_metric
+
+#: Metrics of LightGBM that have a cut-off, by the names under which they can be asked for.
+_RANKING = {
+    **dict.fromkeys(("ndcg", "lambdarank", "rank_xendcg", "xendcg", "xe_ndcg"), "ndcg"),
+    **dict.fromkeys(("xe_ndcg_mart", "xendcg_mart"), "ndcg"),
+    **dict.fromkeys(("map", "mean_average_precision"), "map"),
+}
+_CUTOFFS = ("eval_at", "ndcg_eval_at", "ndcg_at", "map_eval_at", "map_at")
+
+Result = tuple[str, float, bool]
 
 
 class Feval:
-    """A metric that LightGBM can call, in either of its forms: see :func:`feval`.
+    """Metrics that LightGBM can call, in either of its forms: see :func:`feval`.
 
     What the labels decide is computed at the first call and kept as long as the label array lives;
     copies and pickles start without it.
     """
 
-    def __init__(self, metric: Metric) -> None:
-        self.metric = metric
+    def __init__(self, metrics: dict[str, Metric], *, several: bool) -> None:
+        self.metrics = metrics
+        self.several = several
         self._bound: dict[int, _Binding] = {}
 
     @property
+    def metric(self) -> Metric:
+        """The metric, or the first of several."""
+        return next(iter(self.metrics.values()))
+
+    @property
     def name(self) -> str:
-        """The name under which LightGBM lists the results."""
-        return self.metric.full_name
+        """The name under which LightGBM lists the results, or the first one."""
+        return next(iter(self.metrics))
 
     @property
     def greater_is_better(self) -> bool:
@@ -42,20 +60,21 @@ class Feval:
         return self.metric.greater_is_better
 
     def __repr__(self) -> str:
-        return f"feval({self.metric!r})"
+        shown = list(self.metrics.values())
+        return f"feval({shown if self.several else shown[0]!r})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"metric": self.metric, "_bound": {}}
+        return {**vars(self), "_bound": {}}
 
     def __call__(
         self, a: Any, b: Any, weight: Any = None, group: Any = None
-    ) -> tuple[str, float, bool]:
+    ) -> Result | list[Result]:
         """Return (name, value, is higher better) for (preds, dataset) or (labels, scores, ...)."""
-        n_jobs = None
+        dataset, n_jobs = None, None
         if TrainingData.is_dataset(b):  # the form of lgb.train
             data = TrainingData(b)
-            labels, scores, weight, group = data.labels, a, data.weight, data.group
-            n_jobs = data.n_threads
+            labels, scores, dataset = data.labels, a, b
+            weight, group, n_jobs = data.weight, data.group, data.n_threads
         else:
             labels, scores = a, b
         if group is None:
@@ -63,39 +82,70 @@ class Feval:
                 f"{self.name} needs to know the queries: give group to the lgb.Dataset, or "
                 "eval_group to LGBMRanker.fit, for every set that is evaluated"
             )
-        binding = self._bind(labels, weight, group)
+        binding = self._bound.get(id(labels))
+        if binding is None or not binding.is_of(labels, weight, group):
+            # LightGBM's scikit-learn wrapper passes arrays only; the Dataset is a local of its.
+            if dataset is None:
+                dataset = sys._getframe(1).f_locals.get("dataset")
+            self._check_own_metrics(dataset)
+            binding = self._bind(labels, weight, group)
         checked = check_scores(scores, binding.layout)
-        (values,) = measure_all([binding.bound], checked, self.metric.n_jobs or n_jobs)
-        value = weighted_mean(values, binding.weights, self.name)
-        return self.name, value, self.greater_is_better
+        n_jobs = self.metric.n_jobs or n_jobs
+        results = [
+            (name, weighted_mean(values, binding.weights, name), metric.greater_is_better)
+            for (name, metric), values in zip(
+                self.metrics.items(), measure_all(binding.bound, checked, n_jobs), strict=True
+            )
+        ]
+        return results if self.several else results[0]
 
     def _bind(self, labels: Any, weight: Any, group: Any) -> _Binding:
-        """Return the binding to these arrays, made at their first use.
+        """Bind to these arrays.
 
         The label array is held weakly: once it is gone its entry goes too, so that another array at
         the same address is never taken for it.
         """
-        found = self._bound.get(id(labels))
-        if found is not None and found.is_of(labels, weight, group):
-            return found
-        binding = _Binding(self.metric, labels, weight, group)
+        binding = _Binding(list(self.metrics.values()), labels, weight, group)
         if isinstance(labels, np.ndarray):
             key, bound = id(labels), self._bound
             binding.labels = weakref.ref(labels, lambda _: bound.pop(key, None))
             bound[key] = binding
         return binding
 
+    def _check_own_metrics(self, dataset: Any) -> None:
+        """Raise an error, or warn, where LightGBM evaluates metrics of its own besides."""
+        theirs = _own_metrics(getattr(dataset, "params", None) or {})
+        if not theirs:
+            return
+        remedy = (
+            'metric="None" (of LGBMRanker, or in the parameters of lgb.train) leaves these metrics '
+            "alone"
+        )
+        twice = [name for name in self.metrics if name in theirs]
+        if twice:
+            raise ValueError(
+                f"LightGBM evaluates a metric {twice[0]!r} of its own, and cannot list two of one "
+                f"name: {remedy}"
+            )
+        warnings.warn(
+            f"LightGBM evaluates its own {', '.join(theirs)} besides {', '.join(self.metrics)}, "
+            f"and early stopping ends training as soon as any of them stalls: {remedy}",
+            UserWarning,
+            stacklevel=3,
+        )
+
 
 class _Binding:
-    """A metric bound to the labels, weights and groups of one training or validation set."""
+    """Metrics bound to the labels, weights and groups of one training or validation set."""
 
-    def __init__(self, metric: Metric, labels: Any, weight: Any, group: Any) -> None:
+    def __init__(self, metrics: list[Metric], labels: Any, weight: Any, group: Any) -> None:
         self.labels: Any = None
         self.weight = weight
         self.group = group
         self.layout = QueryLayout.from_group(group, len(labels))
-        checked = check_labels(labels, self.layout, signed=metric.signed_labels)
-        self.bound = metric.bind(Judgments(checked, self.layout))
+        signed = all(metric.signed_labels for metric in metrics)
+        judgments = Judgments(check_labels(labels, self.layout, signed=signed), self.layout)
+        self.bound = [metric.bind(judgments) for metric in metrics]
         self.weights = None if weight is None else _query_weights(weight, self.layout)
 
     def is_of(self, labels: Any, weight: Any, group: Any) -> bool:
@@ -108,22 +158,31 @@ class _Binding:
         )
 
 
-def feval(name: str | Metric, *, convention: str | None = None, **options: Any) -> Feval:
-    """Return a metric for LightGBM, by its name.
+def feval(name: MetricsSpec, *, convention: str | None = None, **options: Any) -> Feval:
+    """Return a metric for LightGBM, by its name; or several.
 
     The object serves as ``feval`` of ``lgb.train`` and ``lgb.cv`` and as ``eval_metric`` of
-    ``LGBMRanker.fit``. Set ``metric="None"`` besides, so that early stopping watches one metric
-    only. It can be pickled and copied.
+    ``LGBMRanker.fit``. It can be pickled and copied.
+
+    Set ``metric="None"`` besides: ``LGBMRanker(objective=XENDCG(), metric="None")``. Without it
+    ``LGBMRanker``, and ``lgb.train`` with one of LightGBM's ranking objectives, evaluate LightGBM's
+    own ``ndcg`` at 1 to 5 as well, and early stopping ends training as soon as one of these stalls,
+    mostly ndcg@1. That is a warning here, and an error where two metrics have one name ("ndcg@5").
 
     LightGBM's weights are per row. As in LightGBM, the weight of a query is the mean of the weights
     of its rows, which need not be equal here.
 
     Parameters
     ----------
-    name : a name of :func:`gbrank.metrics.list_metrics`, with a cut-off where there is one
-        ("ndcg@10", "ndcg@0.2"), or a metric object.
-    convention : as in :func:`gbrank.metrics.ndcg_score`.
-    options : other options of the metric: ``gain``, ``empty``, ``ties``, ``n_jobs``, ...
+    name : str, Metric, or list or dict of them
+        A name of :func:`gbrank.metrics.list_metrics`, with a cut-off where there is one
+        ("ndcg@10", "ndcg@0.2"), or a metric object. Several, as a list or as a dict by names of
+        your own, share one sort; early stopping looks at all of them, or with
+        ``first_metric_only=True`` at the first.
+    convention : str, default=None
+        As in :func:`gbrank.metrics.ndcg_score`.
+    **options : keyword arguments
+        Other options of metrics that are given by name: ``gain``, ``empty``, ``ties``, ``n_jobs``.
 
     Examples
     --------
@@ -134,14 +193,36 @@ def feval(name: str | Metric, *, convention: str | None = None, **options: Any) 
     >>> data = lgb.Dataset(X, y, group=[20] * 10)
     >>> params = {"objective": "lambdarank", "metric": "None", "verbosity": -1}
     >>> seen = {}
-    >>> _ = lgb.train(params, data, 3, valid_sets=[data], feval=feval("ndcg@10"),
+    >>> _ = lgb.train(params, data, 3, valid_sets=[data], feval=feval(["ndcg@5", "ndcg@10"]),
     ...               callbacks=[lgb.record_evaluation(seen)])
     >>> list(seen["training"])
-    ['ndcg@10']
+    ['ndcg@5', 'ndcg@10']
     """
     if convention is not None:
         options["convention"] = convention
-    return Feval(get_metric(name, **options))
+    return Feval(choose_metrics(name, **options), several=not isinstance(name, str | Metric | type))
+
+
+def _own_metrics(params: dict[str, Any]) -> list[str]:
+    """Return the names of the metrics that LightGBM evaluates with these parameters."""
+    names = ("metric", "metrics", "metric_types")
+    wanted: Any = next((params[name] for name in names if name in params), None)
+    if wanted in (None, "", [], [""]):  # then that of the objective
+        objective = params.get("objective")
+        wanted = objective if isinstance(objective, str) and objective in _RANKING else []
+    chosen = wanted.split(",") if isinstance(wanted, str) else [str(each) for each in wanted]
+    cutoffs = next((params[key] for key in _CUTOFFS if key in params), (1, 2, 3, 4, 5))
+    if isinstance(cutoffs, str):
+        cutoffs = cutoffs.split(",")
+    elif isinstance(cutoffs, int):
+        cutoffs = (cutoffs,)
+    found: list[str] = []
+    for name in chosen:
+        if name.lower() in ("none", "null", "na", "custom"):
+            continue
+        ranking = _RANKING.get(name)
+        found += [f"{ranking}@{k}" for k in cutoffs] if ranking else [name]
+    return found
 
 
 def _query_weights(weight: Any, layout: QueryLayout) -> FloatArray:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from gbrank.core import did_you_mean
 from gbrank.metrics._base import Metric
 from gbrank.metrics.average_precision import AveragePrecision
 from gbrank.metrics.dcg import DCG
@@ -65,16 +67,72 @@ def get_metric(name: str | Metric, **options: Any) -> Metric:
         if options:
             raise ValueError(f"{name} has its options already, got {sorted(options)} besides")
         return name
+    if isinstance(name, type) and issubclass(name, Metric):
+        raise TypeError(
+            f"a metric object is needed, got the class {name.__name__}: call it, {name.__name__}()"
+        )
     if not isinstance(name, str):
-        raise TypeError(f"a metric is named by a string such as 'ndcg@10', got {name!r}")
+        raise TypeError(
+            f"a metric is named by a string such as 'ndcg@10', or is a metric object, got {name!r}"
+        )
     base, at, cutoff = name.partition("@")
     if base not in _REGISTRY:
-        raise ValueError(f"unknown metric {name!r}; known are {', '.join(list_metrics())}")
+        raise ValueError(
+            f"unknown metric {name!r}{_suggest(name)}; known are {', '.join(list_metrics())}"
+        )
     if at:
         if options.get("k") is not None:
             raise ValueError(f"the cut-off is given twice: in {name!r} and as k={options['k']!r}")
         options["k"] = _read_cutoff(name, cutoff)
     return _REGISTRY[base](**options)
+
+
+def register_metric(name: str, cls: type[Metric]) -> type[Metric]:
+    """Make a :class:`Metric` subclass known by name, wherever metrics are named.
+
+    That is in :func:`get_metric`, :func:`evaluate`, :func:`compare`, :func:`feval`,
+    :func:`get_scorer` and ``Ranker(eval_metric=...)``, with a cut-off behind an "@" as for all
+    others. A name that is taken is an error, unless it is the same class again.
+    :func:`check_metric` says whether it behaves as a metric should.
+
+    Parameters
+    ----------
+    name : str
+        The name, which is also that of the class.
+    cls : type
+        A subclass of :class:`Metric`, mostly of :class:`SimpleMetric`.
+
+    Examples
+    --------
+    >>> from gbrank.metrics import SimpleMetric, get_metric, register_metric
+    >>> class Success(SimpleMetric):
+    ...     name = "success"
+    ...     def value(self, labels, k):
+    ...         return float((labels[:k] > 0).any())
+    >>> _ = register_metric("success", Success)
+    >>> get_metric("success@1")([1, 0, 0, 1], [2, 1, 2, 1], group=[2, 2])
+    0.5
+    """
+    if not (isinstance(cls, type) and issubclass(cls, Metric)):
+        raise TypeError(f"cls must be a subclass of gbrank.metrics.Metric, got {cls!r}")
+    if not isinstance(name, str) or not re.fullmatch(r"[^@,\s]+", name):
+        raise ValueError(f"name must be a word without '@' and commas, got {name!r}")
+    if getattr(cls, "name", None) != name:
+        raise ValueError(
+            f"{cls.__name__}.name must be {name!r}, as results are listed under it, got "
+            f"{getattr(cls, 'name', None)!r}"
+        )
+    if _REGISTRY.get(name, cls) is not cls:
+        raise ValueError(f"the name {name!r} is taken by {_REGISTRY[name].__name__}")
+    _REGISTRY[name] = cls
+    return cls
+
+
+def _suggest(name: str) -> str:
+    """Return a hint for a name that is not known: "ndcg5" is meant as "ndcg@5"."""
+    word, cutoff = re.fullmatch(r"(.*?)[@ _:(-]*([0-9.]*)\)?", name.lower(), re.S).groups()  # type: ignore[union-attr]
+    hint = did_you_mean(word, list_metrics())
+    return hint.replace("'?", f"@{cutoff}'?") if cutoff else hint
 
 
 def _read_cutoff(name: str, text: str) -> int | float:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
 
+from gbrank.core import column_names, take_column
 from gbrank.metrics._base import Metric
 from gbrank.metrics._registry import get_metric
 
@@ -16,47 +17,76 @@ class RankingScorer(BaseEstimator):
 
     Parameters
     ----------
-    metric : the metric object.
+    metric : Metric
+        The metric object.
+    qid : str, default=None
+        The column of X that holds query ids.
     """
 
     # What metadata routing passes on: query ids always, weights where asked for. The estimator is
     # an argument like X, not metadata.
     __metadata_request__score: ClassVar = {"qid": True, "sample_weight": None, "estimator": UNUSED}
 
-    def __init__(self, metric: Metric) -> None:
+    def __init__(self, metric: Metric, qid: str | None = None) -> None:
         self.metric = metric
+        self.qid = qid
 
     def __repr__(self) -> str:
-        return f"get_scorer({self.metric!r})"
+        column = "" if self.qid is None else f", qid={self.qid!r}"
+        return f"get_scorer({self.metric!r}{column})"
 
     def score(
         self, estimator: Any, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None
     ) -> float:
         """Return the metric of what ``estimator`` predicts; that of a loss is negated."""
         if qid is None:
-            raise ValueError(
-                f"the scorer of {self.metric.full_name} needs qid, the query id of each row; in "
-                "scikit-learn's cross-validation call "
-                "sklearn.set_config(enable_metadata_routing=True) and pass params={'qid': qid}"
-            )
+            qid = self._take_queries(estimator, X)
         value = self.metric(y, estimator.predict(X), qid=qid, sample_weight=sample_weight)
         return float(value) if self.metric.greater_is_better else -float(value)
 
     __call__ = score
 
+    def _take_queries(self, estimator: Any, X: Any) -> Any:
+        """Return the column of query ids that this scorer or the estimator names."""
+        last = estimator
+        while hasattr(last, "steps"):  # a Pipeline
+            last = last.steps[-1][1]
+        column = self.qid
+        for name in ("qid_column_", "qid"):  # as fitted, or as given to the constructor
+            column = getattr(last, name, None) if column is None else column
+        if column is None:
+            raise ValueError(
+                f"the scorer of {self.metric.full_name} needs qid, the query id of each row: name "
+                "the column of X that holds it, Ranker(qid=...) or get_scorer(..., qid=...); or in "
+                "scikit-learn's cross-validation call "
+                "sklearn.set_config(enable_metadata_routing=True) and pass params={'qid': qid}"
+            )
+        known = column_names(X)
+        if column not in known:
+            found = f"the columns {known}" if known else f"no names: it is {type(X).__name__}"
+            raise ValueError(f"qid={column!r} must be a column of X, but X has {found}")
+        return take_column(X, column)[0]
 
-def get_scorer(name: str | Metric, **options: Any) -> RankingScorer:
+
+def get_scorer(name: str | Metric, *, qid: str | None = None, **options: Any) -> RankingScorer:
     """Return a metric as a scorer for scikit-learn's ``scoring=``.
 
-    Cross-validation must hand the query ids over: enable metadata routing and pass ``qid``, which
-    the scorer requests of its own accord; ``set_score_request(sample_weight=True)`` makes it ask
-    for weights too. Losses, such as "pairwise_disagreement", are negated, so that greater is
-    better for every scorer.
+    It takes query ids from the column of X that the estimator names, ``Ranker(qid="column")`` alone
+    or at the end of a Pipeline, or from the one named here. Without such a column cross-validation
+    must hand the query ids over: enable metadata routing and pass ``qid``, which the scorer
+    requests of its own accord; ``set_score_request(sample_weight=True)`` makes it ask for weights
+    too. Losses, such as "pairwise_disagreement", are negated, so that greater is better for every
+    scorer.
 
     Parameters
     ----------
-    name : a name of :func:`gbrank.metrics.list_metrics`, or a metric object.
-    options : options of the metric.
+    name : str or Metric
+        A name of :func:`gbrank.metrics.list_metrics`, or a metric object.
+    qid : str, default=None
+        The column of X that holds query ids; None for that of the estimator. The estimator sees
+        this column, too.
+    **options : keyword arguments
+        Options of the metric.
 
     Examples
     --------
@@ -73,4 +103,4 @@ def get_scorer(name: str | Metric, **options: Any) -> RankingScorer:
     >>> results["test_score"].shape
     (2,)
     """
-    return RankingScorer(get_metric(name, **options))
+    return RankingScorer(get_metric(name, **options), qid)

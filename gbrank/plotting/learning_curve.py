@@ -1,12 +1,14 @@
 """A metric against the number of trees."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.plotting.base import Display, one_row
+from gbrank.plotting._base import Display, one_row
 
 
 class LearningCurveDisplay(Display):
@@ -16,14 +18,21 @@ class LearningCurveDisplay(Display):
 
     Parameters
     ----------
-    curves : dict of the values after 1, 2, ... trees, by the name of the curve.
-    metric : name of the metric, for the axis.
-    best_iterations : dict of the number of trees at which a curve gets a dot, by its name.
+    curves : dict of array-like
+        The values after 1, 2, ... trees, by the name of the curve.
+    metric : str, default="metric"
+        Name of the metric, for the axis.
+    best_iterations : dict of int, default=None
+        The number of trees at which a curve gets a dot, by its name.
+    starts : dict of float, default=None
+        The value before the first tree, by the name of the curve: such a curve begins at tree 0.
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn.
-    lines_ : list of matplotlib lines, one per curve.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    lines_ : list of matplotlib Line2D
+        One per curve.
 
     Examples
     --------
@@ -52,12 +61,14 @@ class LearningCurveDisplay(Display):
         *,
         metric: str = "metric",
         best_iterations: Mapping[str, int] | None = None,
+        starts: Mapping[str, float] | None = None,
     ) -> None:
         if not curves:
             raise ValueError("curves must hold at least one curve, got none")
         self.curves = {str(name): one_row(name, values) for name, values in curves.items()}
         self.metric = metric
         self.best_iterations = dict(best_iterations or {})
+        self.starts = {name: float(value) for name, value in (starts or {}).items()}
 
     @classmethod
     def from_ranker(
@@ -68,19 +79,23 @@ class LearningCurveDisplay(Display):
         dataset: str | None = None,
         ax: Any = None,
         **kwargs: Any,
-    ) -> "LearningCurveDisplay":
+    ) -> LearningCurveDisplay:
         """Draw what fitted rankers recorded on their evaluation sets.
 
         Parameters
         ----------
-        ranker : a fitted :class:`gbrank.Ranker`, or a dict of them by name. A dot marks where early
-            stopping found the best number of trees.
-        metric, dataset, ax, kwargs : as in :meth:`from_results`.
+        ranker : Ranker, or dict of them
+            A fitted :class:`gbrank.Ranker`, or several by name: anything with ``evals_result_``. A
+            dot marks where early stopping found the best number of trees (``best_iteration_``); the
+            curve begins at tree 0 where ``evals_start_``, a dict ``{dataset: {metric: value}}``,
+            says what the start alone reached.
+        metric, dataset, ax, **kwargs :
+            As in :meth:`from_results`.
         """
         rankers = ranker if isinstance(ranker, Mapping) else {type(ranker).__name__: ranker}
         if not rankers:
             raise ValueError("ranker must hold at least one model, got an empty dict")
-        results = {}
+        results, starts = {}, {}
         for name, model in rankers.items():
             recorded = getattr(model, "evals_result_", None)
             if not recorded:
@@ -89,6 +104,7 @@ class LearningCurveDisplay(Display):
                     "(eval_X, eval_y, eval_qid)"
                 )
             results[str(name)] = recorded
+            starts[str(name)] = getattr(model, "evals_start_", None) or {}
         curves, metric = _choose_curves(results, metric, dataset, named=len(rankers) > 1)
         trees = {str(name): getattr(model, "best_iteration_", 0) for name, model in rankers.items()}
         best = {
@@ -100,6 +116,7 @@ class LearningCurveDisplay(Display):
             {label: values for (_, label), values in curves.items()},
             metric=metric,
             best_iterations=best,
+            starts=_choose_starts(starts, metric, dataset, named=len(rankers) > 1),
         )
         return display.plot(ax, **kwargs)
 
@@ -110,19 +127,27 @@ class LearningCurveDisplay(Display):
         *,
         metric: str | None = None,
         dataset: str | None = None,
+        starts: Mapping[str, Any] | None = None,
         ax: Any = None,
         **kwargs: Any,
-    ) -> "LearningCurveDisplay":
+    ) -> LearningCurveDisplay:
         """Draw recorded values.
 
         Parameters
         ----------
-        results : one of ``{curve: values}``; ``{dataset: {metric: values}}``, as LightGBM records
-            them; ``{model: {dataset: {metric: values}}}``.
-        metric : the metric to draw; None for the first one.
-        dataset : the evaluation set to draw; None for all.
-        ax : matplotlib axes; None for new ones.
-        kwargs : for matplotlib's ``plot``.
+        results : dict
+            One of ``{curve: values}``; ``{dataset: {metric: values}}``, as LightGBM records them;
+            ``{model: {dataset: {metric: values}}}``.
+        metric : str, default=None
+            The metric to draw; None for the first one.
+        dataset : str, default=None
+            The evaluation set to draw; None for all.
+        starts : dict, default=None
+            What was reached before the first tree: as ``results``, with one value each.
+        ax : matplotlib Axes, default=None
+            Where to draw; None for new axes.
+        **kwargs : keyword arguments
+            For matplotlib's ``plot``.
 
         Examples
         --------
@@ -137,19 +162,26 @@ class LearningCurveDisplay(Display):
         if depth == 1:
             if dataset is not None:
                 raise ValueError("dataset cannot be chosen: results hold one curve per name")
-            return cls(results, metric=metric or "metric").plot(ax, **kwargs)
+            return cls(results, metric=metric or "metric", starts=starts).plot(ax, **kwargs)
         models = {"model": results} if depth == 2 else results
+        begun = {"model": starts or {}} if depth == 2 else starts or {}
         curves, metric = _choose_curves(models, metric, dataset, named=depth == 3)
-        display = cls({label: values for (_, label), values in curves.items()}, metric=metric)
+        display = cls(
+            {label: values for (_, label), values in curves.items()},
+            metric=metric,
+            starts=_choose_starts(begun, metric, dataset, named=depth == 3),
+        )
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> "LearningCurveDisplay":
+    def plot(self, ax: Any = None, **kwargs: Any) -> LearningCurveDisplay:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to matplotlib's ``plot``."""
         ax = self.draw_on(ax)
         self.lines_ = []
         for name, values in self.curves.items():
-            trees = np.arange(1, len(values) + 1)
-            (line,) = ax.plot(trees, values, **{"label": name, **kwargs})
+            trees, drawn = np.arange(1, len(values) + 1), values
+            if name in self.starts:
+                trees, drawn = np.append(0, trees), np.append(self.starts[name], values)
+            (line,) = ax.plot(trees, drawn, **{"label": name, **kwargs})
             self.lines_.append(line)
             if name in self.best_iterations:
                 best = self.best_iterations[name]
@@ -172,9 +204,28 @@ def _choose_curves(
         wanted = by_dataset if dataset is None else [_known("dataset", dataset, by_dataset, model)]
         for name in wanted:
             values = by_dataset[name][_known("metric", metric, by_dataset[name], model)]
-            label = f"{model}, {name}" if named else str(name)
-            curves[str(model), str(model) if named and len(wanted) == 1 else label] = values
+            curves[str(model), _label(model, name, len(wanted), named=named)] = values
     return curves, metric
+
+
+def _choose_starts(
+    starts: Mapping[str, Any], metric: str, dataset: str | None, *, named: bool
+) -> dict[str, float]:
+    """Return what is known of the starts by the label of the curve."""
+    chosen = {}
+    for model, by_dataset in starts.items():
+        wanted = [name for name in by_dataset if dataset in (None, name)]
+        for name in wanted:
+            if metric in by_dataset[name]:
+                label = _label(model, name, len(wanted), named=named)
+                chosen[label] = by_dataset[name][metric]
+    return chosen
+
+
+def _label(model: Any, dataset: Any, n_datasets: int, *, named: bool) -> str:
+    if not named:
+        return str(dataset)
+    return str(model) if n_datasets == 1 else f"{model}, {dataset}"
 
 
 def _known(kind: str, name: str, known: Iterable[str], model: str) -> str:

@@ -1,5 +1,7 @@
 """Means of a metric for several models, with intervals."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbrank.metrics import Metric, compare, get_metric, mean_intervals
-from gbrank.plotting.base import BETTER, NEUTRAL, Display
+from gbrank.plotting._base import BETTER, NEUTRAL, Display
 
 
 class MetricComparisonDisplay(Display):
@@ -18,16 +20,23 @@ class MetricComparisonDisplay(Display):
 
     Parameters
     ----------
-    means : dict of means (or differences from the baseline) by model.
-    intervals : dict of pairs, low and high, by model.
-    metric : name of the metric.
-    confidence : level of the intervals.
-    baseline : model from which the others are shown as differences; None for means.
+    means : dict of float
+        Means (or differences from the baseline) by model.
+    intervals : dict of pairs of float
+        Low and high end by model.
+    metric : str, default="metric"
+        Name of the metric.
+    confidence : float, default=0.95
+        Level of the intervals.
+    baseline : str, default=None
+        Model from which the others are shown as differences; None for means.
 
     Attributes
     ----------
-    ax_, figure_ : where it was drawn.
-    errorbar_ : matplotlib's container of markers and intervals.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    errorbar_ : matplotlib container
+        Markers and intervals.
 
     Examples
     --------
@@ -82,18 +91,23 @@ class MetricComparisonDisplay(Display):
         random_state: int = 0,
         ax: Any = None,
         **kwargs: Any,
-    ) -> "MetricComparisonDisplay":
+    ) -> MetricComparisonDisplay:
         """Measure models and draw their means.
 
         Parameters
         ----------
-        labels, qid, group, sample_weight, confidence, n_resamples, random_state : as in
-            :func:`gbrank.metrics.compare`.
-        scores : dict of arrays of scores, one per row, by the names of models.
-        metric : the name of a metric, or a metric object.
-        baseline : draw the differences of the other models from this one.
-        ax : matplotlib axes; None for new ones.
-        kwargs : for matplotlib's ``errorbar``.
+        labels, qid, group, sample_weight, confidence, n_resamples, random_state :
+            As in :func:`gbrank.metrics.compare`.
+        scores : dict of array-like of shape (n_rows,)
+            Scores, one per row, by the names of models.
+        metric : str or Metric, default="ndcg@10"
+            The name of a metric, or a metric object.
+        baseline : str, default=None
+            Draw the differences of the other models from this one.
+        ax : matplotlib Axes, default=None
+            Where to draw; None for new axes.
+        **kwargs : keyword arguments
+            For matplotlib's ``errorbar``.
         """
         if not isinstance(scores, Mapping):
             raise TypeError(f"scores must be a dict of models, got {type(scores).__name__}")
@@ -128,7 +142,7 @@ class MetricComparisonDisplay(Display):
         )
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> "MetricComparisonDisplay":
+    def plot(self, ax: Any = None, **kwargs: Any) -> MetricComparisonDisplay:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to matplotlib's ``errorbar``."""
         ax = self.draw_on(ax)
         names = list(self.means)

@@ -1,5 +1,7 @@
 """Differences between two models, query by query."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -7,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbrank.core import FloatArray
-from gbrank.metrics import Metric, compare
-from gbrank.plotting.base import BETTER, NEUTRAL, WORSE, Display, one_row
+from gbrank.metrics import Metric, compare, get_metric
+from gbrank.plotting._base import BETTER, NEUTRAL, WORSE, Display, one_row
 
 
 class PerQueryDisplay(Display):
@@ -16,18 +18,29 @@ class PerQueryDisplay(Display):
 
     Parameters
     ----------
-    differences : model ``a`` minus model ``b``, one per query.
-    names : the names of ``a`` and ``b``.
-    mean, interval : mean difference, with its confidence interval; None to leave them out.
-    metric : name of the metric.
-    confidence : level of the interval.
-    greater_is_better : whether a positive difference is a win of ``a``.
+    differences : array-like of shape (n_queries,)
+        Model ``a`` minus model ``b``.
+    names : pair of str, default=("a", "b")
+        The names of ``a`` and ``b``.
+    mean : float, default=None
+        Mean difference; None leaves it out.
+    interval : pair of float, default=None
+        Its confidence interval; None leaves it out.
+    metric : str, default="metric"
+        Name of the metric.
+    confidence : float, default=0.95
+        Level of the interval.
+    greater_is_better : bool, default=True
+        Whether a positive difference is a win of ``a``.
 
     Attributes
     ----------
-    differences : as given, but sorted, largest first.
-    ax_, figure_ : where it was drawn.
-    won_, lost_ : matplotlib's step patches of the queries in which ``a`` wins, or loses.
+    differences : ndarray of shape (n_queries,)
+        As given, but sorted, largest first.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    won_, lost_ : matplotlib StepPatch
+        The queries in which ``a`` wins, or loses.
 
     Examples
     --------
@@ -80,17 +93,21 @@ class PerQueryDisplay(Display):
         random_state: int = 0,
         ax: Any = None,
         **kwargs: Any,
-    ) -> "PerQueryDisplay":
+    ) -> PerQueryDisplay:
         """Measure two models and draw the first minus the second.
 
         Parameters
         ----------
-        labels, qid, group, sample_weight, confidence, n_resamples, random_state : as in
-            :func:`gbrank.metrics.compare`.
-        scores : dict of two arrays of scores, one per row, by the names of models.
-        metric : the name of a metric, or a metric object.
-        ax : matplotlib axes; None for new ones.
-        kwargs : for matplotlib's ``stairs``.
+        labels, qid, group, sample_weight, confidence, n_resamples, random_state :
+            As in :func:`gbrank.metrics.compare`.
+        scores : dict of two array-like of shape (n_rows,)
+            Scores, one per row, by the names of models.
+        metric : str or Metric, default="ndcg@10"
+            The name of a metric, or a metric object.
+        ax : matplotlib Axes, default=None
+            Where to draw; None for new axes.
+        **kwargs : keyword arguments
+            For matplotlib's ``stairs``.
         """
         if not isinstance(scores, Mapping) or len(scores) != 2:
             got = list(scores) if isinstance(scores, Mapping) else type(scores).__name__
@@ -100,7 +117,7 @@ class PerQueryDisplay(Display):
             scores,
             qid=qid,
             group=group,
-            metric=metric,
+            metric=get_metric(metric),
             sample_weight=sample_weight,
             confidence=confidence,
             n_resamples=n_resamples,
@@ -118,7 +135,7 @@ class PerQueryDisplay(Display):
         )
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> "PerQueryDisplay":
+    def plot(self, ax: Any = None, **kwargs: Any) -> PerQueryDisplay:
         """Draw on ``ax``, or on new axes; ``kwargs`` go to matplotlib's ``stairs``."""
         ax = self.draw_on(ax)
         edges = np.arange(len(self.differences) + 1) + 0.5

@@ -189,7 +189,8 @@ def test_text_table_and_frame(models, compared):
     pytest.importorskip("pandas")
     text = str(compared)
     assert (
-        "ndcg@5 over 59 queries (greater is better). p-values Holm-corrected for 3 pairs." in text
+        "ndcg@5 over 59 of 60 queries (greater is better). p-values Holm-corrected for 3 pairs. "
+        "1 left out: blank, or of weight 0." in text
     )
     pair = compared["a", "b"]
     assert f"{pair.difference:+.4f}" in text
@@ -199,6 +200,35 @@ def test_text_table_and_frame(models, compared):
     assert frame.loc[("a", "b"), "interval_low"] == pair.interval[0]
     with pytest.raises(KeyError, match="no pair"):
         compared["b", "a"]
+
+
+def test_small_p_values_are_not_shown_as_zero(compared):
+    assert compared["a", "c"].p_t_holm < 1e-4  # of a test that is not limited by resamples
+    lines = str(compared).splitlines()
+    (line,) = [line for line in lines if line.startswith("a - c")]
+    assert "< .0001" in line
+    assert "0.0000" not in str(compared)
+
+
+def test_all_queries_count(models):
+    labels, scores, qid = models
+    kept = qid > 0
+    some = {name: model[kept] for name, model in scores.items()}
+    found = compare(labels[kept], some, qid=qid[kept], metric="ndcg@5")
+    assert str(found).startswith("ndcg@5 over 59 queries (greater is better).")
+    assert found.n_left_out == 0
+
+
+def test_several_metrics(models, compared):
+    labels, scores, qid = models
+    found = compare(labels, scores, qid=qid, metric=["ndcg@5", "pairwise_disagreement"])
+    assert list(found) == ["ndcg@5", "pairwise_disagreement"]
+    assert str(found["ndcg@5"]) == str(compared)
+    alone = compare(labels, scores, qid=qid, metric="pairwise_disagreement")
+    assert str(found["pairwise_disagreement"]) == str(alone)
+    assert str(found) == f"{compared}\n\n\n{alone}"
+    named = compare(labels, scores, qid=qid, metric={"mine": get_metric("ndcg@5", gain="linear")})
+    assert named["mine"].metric == "mine"
 
 
 def test_a_metric_object(models):

@@ -9,7 +9,10 @@ import sklearn
 from lightgbm import LGBMRegressor
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 
+from gbrank import Ranker
 from gbrank.metrics import evaluate, get_metric, get_scorer, ndcg_score
 
 
@@ -145,6 +148,60 @@ def test_scorer_without_qid_says_what_to_do(regression):
     X, y, _ = regression
     with pytest.raises(ValueError, match=r"needs qid.*enable_metadata_routing=True"):
         cross_val_score(_FirstColumn(), X, y, scoring=get_scorer("ndcg"), error_score="raise")
+
+
+@pytest.fixture(scope="module")
+def frame(regression):
+    pd = pytest.importorskip("pandas")
+    X, y, qid = regression
+    return pd.DataFrame({"a": X[:, 0], "qid": qid, "b": X[:, 1]}), y, qid
+
+
+class _ColumnA(_FirstColumn):
+    def predict(self, X, **ignored):
+        return np.asarray(X["a"])
+
+
+def test_scorer_takes_the_query_column_of_the_estimator(frame):
+    """GridSearchCV(Ranker(qid="qid"), scoring=get_scorer("ndcg@5")) had nan as best_score_."""
+    X, y, qid = frame
+    folds = list(GroupKFold(3).split(X, y, qid))
+    search = GridSearchCV(
+        Ranker("xendcg", qid="qid", n_estimators=3, n_jobs=1),
+        {"num_leaves": [3, 7]},
+        cv=folds,
+        scoring=get_scorer("ndcg@5"),
+    ).fit(X, y)
+    expected = []
+    for train, test in folds:
+        model = clone(search.best_estimator_).fit(X.iloc[train], y[train])
+        scores = model.predict(X.iloc[test])
+        expected.append(ndcg_score(y[test], scores, qid=qid[test], k=5))
+    assert search.best_score_ == pytest.approx(np.mean(expected), abs=1e-12)
+
+
+def test_scorer_takes_the_query_column_of_the_last_step_of_a_pipeline(frame):
+    X, y, qid = frame
+    steps = [("nothing", FunctionTransformer()), ("rank", Ranker(qid="qid", n_estimators=2))]
+    model = Pipeline(steps).fit(X, y)
+    expected = ndcg_score(y, model.predict(X), qid=qid, k=5)
+    assert get_scorer("ndcg@5")(model, X, y) == expected
+    assert get_scorer("ndcg@5")(Pipeline([("inner", model)]), X, y) == expected
+
+
+def test_scorer_takes_the_query_column_that_it_is_given(frame):
+    X, y, qid = frame
+    scorer = get_scorer("ndcg@5", qid="qid")
+    expected = ndcg_score(y, X["a"], qid=qid, k=5)
+    for twin in (scorer, clone(scorer), pickle.loads(pickle.dumps(scorer))):
+        assert twin(_ColumnA(), X, y) == expected
+    other = np.arange(len(y)) // 3
+    expected = ndcg_score(y, X["a"], qid=other, k=5)
+    assert scorer(_ColumnA(), X, y, qid=other) == expected  # what is passed wins
+    with pytest.raises(ValueError, match=r"qid='query' must be a column of X, but X has the col"):
+        get_scorer("ndcg@5", qid="query")(_ColumnA(), X, y)
+    with pytest.raises(ValueError, match=r"qid='qid' must be a column of X, but X has no names"):
+        scorer(_FirstColumn(), X.to_numpy(), y)
 
 
 @pytest.mark.usefixtures("routed")

@@ -3,11 +3,13 @@
 import copy
 import gc
 import pickle
+import warnings
 
 import lightgbm as lgb
 import numpy as np
 import pytest
 
+from gbrank import XENDCG
 from gbrank.metrics import feval, get_metric, list_metrics, ndcg_score
 
 QUIET = {"verbosity": -1, "num_threads": 1, "force_col_wise": True}
@@ -77,6 +79,90 @@ def test_row_weights_make_the_weight_of_a_query_their_mean(ranking_set):
     data = lgb.Dataset(np.zeros((len(y), 1)), y, group=group, weight=weight).construct()
     # LightGBM keeps weights in single precision
     assert feval("ndcg@5")(scores, data)[1] == pytest.approx(expected, abs=1e-7)
+
+
+def test_several_metrics_at_once_share_their_sort(ranking_set, monkeypatch):
+    import gbrank.metrics._base as base
+
+    X, y, group = ranking_set
+    sorts, original = [], base.rank_block
+    monkeypatch.setattr(base, "rank_block", lambda *a: sorts.append(1) or original(*a))
+    evaluator = feval(["ndcg@5", "ndcg@10", "pairwise_disagreement"])
+    recorded = {}
+    booster = lgb.train(
+        {"objective": "lambdarank", "metric": "None", **QUIET},
+        lgb.Dataset(X, y, group=group),
+        3,
+        valid_sets=[lgb.Dataset(X, y, group=group)],
+        feval=evaluator,
+        callbacks=[lgb.record_evaluation(recorded)],
+    )
+    assert list(recorded["valid_0"]) == ["ndcg@5", "ndcg@10", "pairwise_disagreement"]
+    assert len(sorts) == 3
+    scores = booster.predict(X)
+    for name, values in recorded["valid_0"].items():
+        expected = get_metric(name)(y, scores, group=group)
+        assert values[-1] == pytest.approx(expected, abs=1e-12)
+    greater = [is_higher for _, _, is_higher in evaluator(y, scores, None, group)]
+    assert greater == [True, True, False]
+    (found,) = feval({"mine": "ndcg@5"})(y, scores, None, group)
+    assert found[:2] == ("mine", ndcg_score(y, scores, group=group, k=5))
+    twin = pickle.loads(pickle.dumps(evaluator))
+    assert twin(y, scores, None, group) == evaluator(y, scores, None, group)
+
+
+def fit_lgbm_ranker(ranking_set, metric, **parameters):
+    X, y, group = ranking_set
+    return lgb.LGBMRanker(n_estimators=60, learning_rate=0.3, **QUIET, **parameters).fit(
+        X,
+        y,
+        group=group,
+        eval_X=(np.random.default_rng(1).permuted(X, axis=0),),
+        eval_y=(y,),
+        eval_group=[group],
+        eval_metric=feval(metric),
+        callbacks=[lgb.early_stopping(3, verbose=False)],
+    )
+
+
+@pytest.mark.parametrize("objective", [XENDCG(), "lambdarank"], ids=["ours", "lightgbm's"])
+def test_lgbmranker_with_feval_and_early_stopping(ranking_set, objective):
+    """LightGBM adds ndcg@1 to 5 of its own: an error, or a warning, names the remedy."""
+    with pytest.raises(ValueError, match=r'metric \'ndcg@5\' of its own.*metric="None"'):
+        fit_lgbm_ranker(ranking_set, "ndcg@5", objective=objective)
+    with pytest.warns(UserWarning, match=r'its own ndcg@1, .* besides ndcg@10.*metric="None"'):
+        fit_lgbm_ranker(ranking_set, "ndcg@10", objective=objective)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        ranker = fit_lgbm_ranker(ranking_set, "ndcg@5", objective=objective, metric="None")
+    (recorded,) = ranker.evals_result_.values()
+    assert list(recorded) == ["ndcg@5"]
+    assert ranker.best_iteration_ == np.argmax(recorded["ndcg@5"]) + 1
+
+
+def test_lgb_train_with_a_metric_of_lightgbm_besides(ranking_set):
+    X, y, group = ranking_set
+
+    def train(**params):
+        data = lgb.Dataset(X, y, group=group)
+        lgb.train(
+            {**QUIET, **params},
+            data,
+            2,
+            valid_sets=[lgb.Dataset(X, y, group=group, reference=data)],
+            feval=feval("ndcg@5"),
+        )
+
+    with pytest.raises(ValueError, match=r'metric="None"'):
+        train(objective="lambdarank")  # whose metric is ndcg at 1 to 5
+    with pytest.raises(ValueError, match=r'metric="None"'):
+        train(objective=XENDCG(), metric="ndcg", eval_at=[5])
+    with pytest.warns(UserWarning, match="its own ndcg@3 besides ndcg@5"):
+        train(objective="lambdarank", eval_at=[3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        train(objective=XENDCG())
+        train(objective="lambdarank", metric="None")
 
 
 def test_missing_groups_are_an_error():

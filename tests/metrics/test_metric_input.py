@@ -125,7 +125,7 @@ def test_grades_beyond_the_largest():
         ValueError, match=r"labels must be at most max_grade = 1.*row 2 \(query 1\)"
     ):
         err_score(LABELS, SCORES, group=GROUP, max_grade=1)
-    with pytest.raises(ValueError, match="max_grade must be None or a number > 0"):
+    with pytest.raises(ValueError, match="max_grade must be a number > 0 or None, got 0"):
         err_score(LABELS, SCORES, group=GROUP, max_grade=0)
     with pytest.raises(ValueError, match=r"gain must give probabilities.*row 2"):
         err_score(LABELS, SCORES, group=GROUP, gain=[0.0, 0.5, 1.5])
@@ -143,8 +143,8 @@ def test_a_gain_is_asked_only_about_labels_that_occur():
 
 @pytest.mark.parametrize("make", [get_metric, feval, get_scorer])
 def test_an_unknown_name_comes_with_the_list(make):
-    with pytest.raises(ValueError, match=r"unknown metric 'ndgc@10'; known are dcg, err, map"):
-        make("ndgc@10")
+    with pytest.raises(ValueError, match=r"unknown metric 'auc'; known are dcg, err, map"):
+        make("auc")
     with pytest.raises(ValueError, match="the cut-off of 'ndcg@ten' must be an integer"):
         make("ndcg@ten")
     with pytest.raises(ValueError, match="k must be an integer >= 1, or a fraction"):
@@ -155,10 +155,43 @@ def test_an_unknown_name_comes_with_the_list(make):
         make(10)
 
 
+@pytest.mark.parametrize("make", [get_metric, feval, get_scorer])
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("ndcg5", "ndcg@5"),
+        ("ndcg_10", "ndcg@10"),
+        ("NDCG@0.5", "ndcg@0.5"),
+        ("ndgc@10", "ndcg@10"),
+        ("presicion", "precision"),
+        ("MAP", "map"),
+    ],
+)
+def test_an_unknown_name_that_resembles_one_says_which(make, name, meant):
+    with pytest.raises(ValueError, match=f"unknown metric '{name}'; did you mean '{meant}'?"):
+        make(name)
+
+
+@pytest.mark.parametrize("make", [get_metric, feval, get_scorer, lambda m: compare(*TWO, metric=m)])
+def test_a_class_where_a_metric_object_is_meant(make):
+    with pytest.raises(TypeError, match=r"got the class NDCG: call it, NDCG\(\)"):
+        make(type(get_metric("ndcg")))
+
+
+TWO = (LABELS, {"a": SCORES, "b": SCORES[::-1]})
+
+
+def test_an_option_that_there_is_not():
+    with pytest.raises(TypeError, match="ndcg has no option 'gian'; did you mean 'gain'"):
+        ndcg_score(LABELS, SCORES, group=GROUP, gian="linear")
+    with pytest.raises(TypeError, match="recall has no option 'gain'; it has k, threshold"):
+        get_metric("recall@3", gain="linear")
+
+
 def test_other_options():
     with pytest.raises(ValueError, match="threshold must be a finite number, got nan"):
         recall_at_k(LABELS, SCORES, group=GROUP, threshold=np.nan)
-    with pytest.raises(ValueError, match="divide_by must be one of"):
+    with pytest.raises(ValueError, match="divide_by must be 'relevant' or 'reachable', got 'all'"):
         average_precision_score(LABELS, SCORES, group=GROUP, divide_by="all")
 
 

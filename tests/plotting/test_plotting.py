@@ -9,11 +9,17 @@ import pytest
 matplotlib.use("Agg")
 
 from matplotlib import pyplot
+from sklearn.pipeline import Pipeline
 
 from gbrank import Ranker
 from gbrank.data import make_ranking
 from gbrank.metrics import get_metric
-from gbrank.plotting import LearningCurveDisplay, MetricComparisonDisplay, PerQueryDisplay
+from gbrank.plotting import (
+    FeatureImportanceDisplay,
+    LearningCurveDisplay,
+    MetricComparisonDisplay,
+    PerQueryDisplay,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -118,6 +124,38 @@ def test_learning_curves_of_results():
     plain = LearningCurveDisplay.from_results({"x": [1.0, 2.0]}, metric="map")
     assert plain.ax_.get_ylabel() == "map"
     assert plain.lines_[0].get_ydata().tolist() == [1.0, 2.0]
+
+
+def test_a_learning_curve_starts_at_tree_0_where_that_value_is_known(rankers):
+    models, _ = rankers
+    (dataset,) = models["short"].evals_result_
+
+    class Started:
+        evals_result_ = models["short"].evals_result_
+        evals_start_ = {dataset: {"ndcg@5": 0.25}}  # noqa: RUF012
+
+    both = {"started": Started(), "short": models["short"]}
+    display = LearningCurveDisplay.from_ranker(both)
+    recorded = models["short"].evals_result_[dataset]["ndcg@5"]
+    started, plain = display.lines_
+    assert started.get_xdata().tolist() == [0, 1, 2, 3, 4]
+    assert started.get_ydata().tolist() == [0.25, *recorded]
+    assert plain.get_xdata().tolist() == [1, 2, 3, 4]
+    # of another metric nothing is known
+    (line,) = LearningCurveDisplay.from_ranker(Started(), metric="map").lines_
+    assert line.get_xdata().tolist() == [1, 2, 3, 4]
+
+
+def test_learning_curves_of_results_with_their_starts():
+    record, starts = {"train": {"ndcg": [0.1, 0.2]}, "valid": {"ndcg": [0.3]}}, {"ndcg": 0.05}
+    lines = LearningCurveDisplay.from_results(record, starts={"train": starts}).lines_
+    assert [line.get_xdata().tolist() for line in lines] == [[0, 1, 2], [1]]
+    assert lines[0].get_ydata().tolist() == [0.05, 0.1, 0.2]
+    models, begun = {"a": record, "b": record}, {"b": {"valid": starts}}
+    chosen = LearningCurveDisplay.from_results(models, dataset="valid", starts=begun)
+    assert [line.get_ydata().tolist() for line in chosen.lines_] == [[0.3], [0.05, 0.3]]
+    plain = LearningCurveDisplay.from_results({"x": [1.0, 2.0]}, starts={"x": 0.5})
+    assert plain.lines_[0].get_ydata().tolist() == [0.5, 1.0, 2.0]
 
 
 @pytest.mark.parametrize(
@@ -258,6 +296,60 @@ def test_where_less_is_better_the_smaller_wins():
     assert display.won_.get_data().values.tolist() == [0.0, -1.0]
     assert display.lost_.get_data().values.tolist() == [0.0, 0.0]
     assert display.won_.get_label() == "right better: 1 queries"
+
+
+# --- importances --------------------------------------------------------------------------------
+
+
+class Fitted:
+    feature_importances_ = np.array([3, 0, 7, 5])
+    feature_names_in_ = np.array(["age", "empty", "clicks", "length"], dtype=object)
+
+
+def drawn_bars(display):
+    names = [label.get_text() for label in display.ax_.get_yticklabels()]
+    return dict(zip(names, [bar.get_width() for bar in display.bars_], strict=True))
+
+
+def test_an_importance_plot():
+    display = FeatureImportanceDisplay.from_estimator(Fitted(), color="red")
+    assert list(drawn_bars(display).items()) == [
+        ("clicks", 7),
+        ("length", 5),
+        ("age", 3),
+        ("empty", 0),
+    ]
+    low, high = display.ax_.get_ylim()
+    assert low > high  # the first bar is on top
+    assert display.bars_[0].get_facecolor() == (1.0, 0.0, 0.0, 1.0)
+    few = FeatureImportanceDisplay.from_estimator(Fitted(), max_features=2)
+    assert drawn_bars(few) == {"clicks": 7, "length": 5}
+    assert few.ax_.get_xlabel() == "importance (2 more features)"
+
+
+def test_an_importance_plot_of_a_ranker_and_of_a_pipeline(rankers):
+    models, train = rankers
+    ranker = models["short"]
+    expected = {
+        f"feature {i}": value for i, value in enumerate(ranker.feature_importances_.tolist())
+    }
+    _, ax = pyplot.subplots()
+    n_features = train.X.shape[1]
+    display = FeatureImportanceDisplay.from_estimator(ranker, max_features=n_features, ax=ax)
+    assert display.ax_ is ax
+    assert drawn_bars(display) == expected
+    pipeline = Pipeline([("nothing", None), ("rank", ranker)])
+    display = FeatureImportanceDisplay.from_estimator(pipeline, max_features=n_features)
+    assert drawn_bars(display) == expected
+
+
+def test_importances_that_cannot_be_drawn():
+    with pytest.raises(ValueError, match="object has no feature_importances_"):
+        FeatureImportanceDisplay.from_estimator(object())
+    with pytest.raises(ValueError, match="names must be as many as importances, 2, got 1"):
+        FeatureImportanceDisplay([1, 2], ["a"])
+    with pytest.raises(ValueError, match="max_features must be an integer >= 1, got 0"):
+        FeatureImportanceDisplay([1, 2], max_features=0)
 
 
 # --- what goes wrong ----------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """What all displays share."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,7 @@ class Display:
 
 
 def one_row(name: Any, values: ArrayLike) -> FloatArray:
-    """Return numbers as an array; refuse none, or rows of them."""
+    """Return numbers as an array; raise an error for none, or rows of them."""
     found = np.asarray(values, dtype=np.float64)
     if found.ndim != 1 or len(found) == 0:
         raise ValueError(f"{name!s} must be one row of numbers, got shape {found.shape}")
