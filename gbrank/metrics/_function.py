@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from numpy.typing import ArrayLike
 
 from gbrank.metrics._base import EmptySpec, Metric, Score
+from gbrank.metrics._registry import register_metric
 from gbrank.metrics.conventions import AVERAGE, SKIP, as_plain
 
 # What all metrics share, with the place of a metric's own options after the cut-off.
@@ -88,7 +89,7 @@ class MetricFunction(Protocol):
 
 
 def metric_function(name: str, metric: type[Metric]) -> MetricFunction:
-    """Return a metric as a function of labels, scores and options.
+    """Return a metric as a function of labels, scores and options; make it known by its name.
 
     Its signature and docstring are those that all metrics share and the metric's own: the options
     of ``own_options``, the docstring of the class with the section Parameters that explains them.
@@ -118,6 +119,7 @@ def metric_function(name: str, metric: type[Metric]) -> MetricFunction:
             for option, default in {**_BEFORE, **metric.own_options, **_AFTER}.items()
         ]
     )
+    register_metric(metric.name, metric)
     return function
 
 

@@ -7,29 +7,9 @@ from typing import Any
 
 from gbrank.core import did_you_mean
 from gbrank.metrics._base import Metric
-from gbrank.metrics.average_precision import AveragePrecision
-from gbrank.metrics.dcg import DCG
-from gbrank.metrics.err import ERR
-from gbrank.metrics.ndcg import NDCG
-from gbrank.metrics.pairwise import PairwiseDisagreement
-from gbrank.metrics.precision import Precision
-from gbrank.metrics.recall import Recall
-from gbrank.metrics.reciprocal_rank import ReciprocalRank
-from gbrank.metrics.spearman import Spearman
-from gbrank.metrics.topk import TopKZeroOne
 
-_REGISTRY: dict[str, type[Metric]] = {
-    "dcg": DCG,
-    "err": ERR,
-    "map": AveragePrecision,
-    "mrr": ReciprocalRank,
-    "ndcg": NDCG,
-    "pairwise_disagreement": PairwiseDisagreement,
-    "precision": Precision,
-    "recall": Recall,
-    "spearman": Spearman,
-    "topk_zero_one": TopKZeroOne,
-}
+#: Filled by the files of the metrics, through ``metric_function``.
+_REGISTRY: dict[str, type[Metric]] = {}
 
 
 def list_metrics() -> list[str]:
