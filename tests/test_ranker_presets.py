@@ -715,7 +715,7 @@ def test_too_few_queries_have_one_booster(data, other, capsys):
         ({"eval_metric": lambda a, b: ("m", 0.0, True)}, {}, "eval_metric must be names such as"),
         ({}, {"y": np.zeros(8)}, "y"),
     ],
-    ids=lambda value: str(value)[:40],
+    ids=lambda value: " ".join(value) if isinstance(value, dict) else value[:20],
 )
 def test_what_does_not_go_with_folds_is_an_error_in_words(data, given, of_fit, message):
     ranker = Ranker(**FEW | given)
