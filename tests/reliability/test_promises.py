@@ -21,8 +21,8 @@ FORBIDDEN_MODULES = {
     "telnetlib", "urllib", "webbrowser", "xmlrpc",
 }  # fmt: skip
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__", "import_module", "system", "popen"}
-#: ``check_objective`` pickles the objective that it is handed, and unpickles that again.
-EXCEPTIONS = {("testing.py", "pickle")}
+#: ``check_objective`` and ``check_metric`` pickle what they are handed, and unpickle that again.
+EXCEPTIONS = {("testing.py", "pickle"), ("_check.py", "pickle")}
 #: The lazy package imports its own rooms, the command line what the user tells it to.
 CALL_EXCEPTIONS = {("__init__.py", "import_module"), ("cli/extensions.py", "import_module")}
 
