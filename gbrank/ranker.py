@@ -62,7 +62,7 @@ from gbrank.core import (
 )
 from gbrank.metrics import Metric, feval, get_metric, ndcg_score, text_table
 from gbrank.objectives import Objective, QuerySubsampled, get_objective, objective_name
-from gbrank.preferences import Observations
+from gbrank.preferences import BoundObservations, Observations
 from gbrank.start import Start, add_up, check_start, fit_starts
 
 __all__ = ["Ranker", "resolve_objective", "set_trained"]
@@ -362,7 +362,8 @@ class Ranker(BaseEstimator):
             Key of each row, for preferences with ``items="key"``.
         eval_X, eval_y, eval_qid : one evaluation set, or a tuple of several
             Queries on which ``eval_metric`` is computed after each tree. ``eval_qid`` is not needed
-            if the queries are a column.
+            if the queries are a column. With a ``preset`` that holds out queries of ``X`` itself
+            they are an error.
         eval_sample_weight, eval_init_score : as ``sample_weight`` and ``init_score``, of each set
             A query counts with its mean row weight.
         init_model : Booster, Ranker or path
@@ -725,10 +726,11 @@ class Ranker(BaseEstimator):
         model = self._unfitted_copy()
         data = model._read_rows(*rows, "Ranker.fit", reset=True)
         bound = None if observed is None else observed.bind(data.layout, keys=keys)
-        # from here on in query order, and without queries that have no rows
-        filled = np.flatnonzero(data.layout.sizes)
-        order, data = data.layout.order, data.take(filled)
-        bound = None if bound is None else bound.take(filled)
+        order, filled = data.layout.order, np.flatnonzero(data.layout.sizes)
+        if order is not None or len(filled) < data.n_queries:
+            # from here on in query order, and without queries that have no rows
+            data = data.take(filled)
+            bound = None if bound is None else bound.take(filled)
         seed = int(self.random_state or 0)
         parts = cut_parts(data.layout, PRESETS[self.preset].n_folds, self.validation_fraction, seed)
         if not parts:
@@ -736,30 +738,7 @@ class Ranker(BaseEstimator):
             return
         judges = np.sort(np.concatenate([outside for _, outside in parts]))
         held_out = HeldOut(data, judges, metrics, params["num_threads"])
-        members: list[Member] = []
-        starts: list[list[Start]] = []
-        for given, start in self._wanted_members():
-            objective = resolve_objective(given, self.random_state, self.n_jobs)
-            objective.check_labels(data.y, data.layout)
-            plain = [
-                objective
-                if bound is None
-                else clone(objective).set_params(observations=bound.take(queries))
-                for queries, _ in parts
-            ]
-            fitted = self._fit_starts(start, data, parts, plain, params)
-            starts.append(fitted)
-            members.append(
-                Member(
-                    f"{objective_name(objective) or type(objective).__name__} from "
-                    f"{fitted[0].kind}",
-                    self._objectives(plain, len(parts) * len(members)),
-                    [
-                        None if each.kind == "zero" else each.scores(data.X, data.layout)
-                        for each in fitted
-                    ],
-                )
-            )
+        members, starts = self._make_members(data, parts, bound, params)
         options = TrainingOptions(
             own["n_estimators"],
             own["min_child_samples"],
@@ -773,6 +752,35 @@ class Ranker(BaseEstimator):
         if self.verbose >= 1:
             print(blended.report(model), file=sys.stderr, flush=True)
         self._take_over(model)
+
+    def _make_members(
+        self,
+        data: RankingData,
+        parts: Sequence[Part],
+        bound: BoundObservations | None,
+        params: dict[str, Any],
+    ) -> tuple[list[Member], list[list[Start]]]:
+        """Return what is to be grown, and where each booster of each member starts."""
+        members: list[Member] = []
+        starts: list[list[Start]] = []
+        for given, start in self._wanted_members():
+            objective = resolve_objective(given, self.random_state, self.n_jobs)
+            plain = [objective] * len(parts)
+            if bound is not None:
+                objective.set_params(observations=bound)
+                plain = [
+                    clone(objective).set_params(observations=bound.take(queries))
+                    for queries, _ in parts
+                ]
+            objective.check_labels(data.y, data.layout)
+            fitted = self._fit_starts(start, data, parts, plain, params)
+            starts.append(fitted)
+            scores = [
+                None if each.kind == "zero" else each.scores(data.X, data.layout) for each in fitted
+            ]
+            boosted = self._objectives(plain, len(parts) * len(members))
+            members.append(Member(_member_name(objective, fitted[0].kind), boosted, scores))
+        return members, starts
 
     def _wanted_members(self) -> list[tuple[Any, str]]:
         """Return the objectives and where each starts."""
@@ -826,10 +834,9 @@ class Ranker(BaseEstimator):
         )
         one.cv_score_ = one.cv_score_se_ = float("nan")
         one.cv_predictions_ = np.full(count_rows_of(X), np.nan)
-        name = objective_name(one.objective_) or type(one.objective_).__name__
         one.members_ = [
             {
-                "name": f"{name} from {one.start_kind_}",
+                "name": _member_name(one.objective_, one.start_kind_),
                 "trees": one.best_iteration_,
                 "weight": 1.0,
                 "cv_score": float("nan"),
@@ -1097,6 +1104,10 @@ def set_trained(
             n_start_trees = continued.n_start_trees
     ranker.n_start_trees_ = n_start_trees
     ranker.best_iteration_ = boosted.n_trees - (0 if continued is None else n_start_trees)
+
+
+def _member_name(objective: Objective, start: str) -> str:
+    return f"{objective_name(objective) or type(objective).__name__} from {start}"
 
 
 def _is_set_by_fit(attribute: str) -> bool:

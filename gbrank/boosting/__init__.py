@@ -1,6 +1,6 @@
 """The one room that calls LightGBM: parameters, data sets, training, model text and files."""
 
-from gbrank.boosting.blend import Blend, blend_members
+from gbrank.boosting.blend import blend_members
 from gbrank.boosting.cross_fit import GrownMember, Member, Part, cross_fit, cut_parts
 from gbrank.boosting.cv import cv
 from gbrank.boosting.datasets import check_columns, check_dataset, feature_names, make_dataset
@@ -14,7 +14,7 @@ from gbrank.boosting.params import (
     main_names,
     monotone_constraints,
 )
-from gbrank.boosting.presets import DEFAULT_OBJECTIVE, PRESETS, Preset, resolve_preset
+from gbrank.boosting.presets import DEFAULT_OBJECTIVE, PRESETS, resolve_preset
 from gbrank.boosting.saved_values import SavedByName, check_no_placeholders
 from gbrank.boosting.train import Boosted, TrainingOptions, boost
 
@@ -22,13 +22,11 @@ __all__ = [
     "DEFAULT_OBJECTIVE",
     "LIGHTGBM_NAMES",
     "PRESETS",
-    "Blend",
     "Boosted",
     "GrownMember",
     "HeldOut",
     "Member",
     "Part",
-    "Preset",
     "SavedByName",
     "TrainingOptions",
     "blend_members",
