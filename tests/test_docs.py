@@ -108,7 +108,7 @@ def test_names_of_the_dictionary_exist():
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     written = [code for row in rows for code in re.findall(r"`([^`]+)`", row.split("|", 2)[2])]
     calls = [code for code in written if re.match(r"[A-Z]\w+\(.*\)$", code)]
-    ours = {name: thing for name, thing in vars(gbrank).items() if name in gbrank.__all__}
+    ours = {name: getattr(gbrank, name) for name in gbrank.__all__}
     tried = [code for code in calls if code.partition("(")[0] in ours]
     assert len(tried) >= 10
     for code in tried:

@@ -123,6 +123,13 @@ def _where(row: int, layout: QueryLayout | None) -> str:
 class PowerDiscount:
     """The discount ``rank^-beta``.
 
+    Parameters
+    ----------
+    beta : float, default=0.5
+        The exponent, finite and > 0.
+
+    Examples
+    --------
     >>> from gbrank.gains import PowerDiscount, compute_discounts
     >>> compute_discounts(4, PowerDiscount(0.5))[3]
     np.float64(0.5)

@@ -35,7 +35,7 @@ def random_uniform(key_low, key_high, document):
     A 32-bit mixer (constants: Wellons, hash-prospector) keyed with both halves; 32-bit
     multiplications vectorise on every CPU with SSE4, 64-bit ones only with AVX-512.
 
-    >>> from gbrank.core.fastmath import random_key, random_uniform
+    >>> from gbrank.core.rng import random_key, random_uniform
     >>> u = float(random_uniform(*random_key(0, 0, 0), 0))
     >>> 0.0 <= u < 1.0
     True

@@ -54,7 +54,7 @@ def dump_letor(
     Examples
     --------
     >>> import tempfile
-    >>>     >>> from gbrank.data import dump_letor
+    >>> from gbrank.data import dump_letor
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = Path(folder.name) / "train.txt"
     >>> dump_letor([[0.5, 0], [0.1, 2]], [1, 0], [7, 7], path, comments=["docid = a", ""])

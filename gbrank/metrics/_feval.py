@@ -85,8 +85,9 @@ class Feval:
         binding = self._bound.get(id(labels))
         if binding is None or not binding.is_of(labels, weight, group):
             # LightGBM's scikit-learn wrapper passes arrays only; the Dataset is a local of its.
-            if dataset is None:
-                dataset = sys._getframe(1).f_locals.get("dataset")
+            caller = sys._getframe(1)
+            if dataset is None and caller.f_globals.get("__name__") == "lightgbm.sklearn":
+                dataset = caller.f_locals.get("dataset")
             self._check_own_metrics(dataset)
             binding = self._bind(labels, weight, group)
         checked = check_scores(scores, binding.layout)

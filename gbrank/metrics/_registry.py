@@ -84,14 +84,10 @@ def register_metric(name: str, cls: type[Metric]) -> type[Metric]:
 
     Examples
     --------
-    >>> from gbrank.metrics import SimpleMetric, get_metric, register_metric
-    >>> class Success(SimpleMetric):
-    ...     name = "success"
-    ...     def value(self, labels, k):
-    ...         return float((labels[:k] > 0).any())
-    >>> _ = register_metric("success", Success)
-    >>> get_metric("success@1")([1, 0, 0, 1], [2, 1, 2, 1], group=[2, 2])
-    0.5
+    >>> from gbrank.metrics import get_metric, register_metric
+    >>> ndcg = type(get_metric("ndcg"))
+    >>> register_metric("ndcg", ndcg) is ndcg  # known already, and the same class
+    True
     """
     if not (isinstance(cls, type) and issubclass(cls, Metric)):
         raise TypeError(f"cls must be a subclass of gbrank.metrics.Metric, got {cls!r}")

@@ -116,7 +116,7 @@ def test_seeds(seed):
 )
 def test_bad_seeds(seed):
     expected = f"integer from 0 to 2^32 - 1, got {seed!r}"
-    with pytest.raises(ValueError, match=f"^random_state must be a {re.escape(expected)}$"):
+    with pytest.raises(ValueError, match=f"^random_state must be an {re.escape(expected)}$"):
         check_seed(seed)
-    with pytest.raises(ValueError, match=f"^shuffle_seed must be a {re.escape(expected)}$"):
+    with pytest.raises(ValueError, match=f"^shuffle_seed must be an {re.escape(expected)}$"):
         check_seed(seed, "shuffle_seed")

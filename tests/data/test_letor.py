@@ -472,7 +472,7 @@ def test_lines_without_features(write):
     ("options", "error", "message"),
     [
         ({"dtype": np.float16}, ValueError, "dtype must be float32 or float64, got float16"),
-        ({"sparse": "yes"}, TypeError, "sparse must be True or False, got 'yes'"),
+        ({"sparse": "yes"}, ValueError, "sparse must be True or False or 'auto', got 'yes'"),
         ({"zero_based": 1}, TypeError, "zero_based must be True or False, got 1"),
         ({"missing": "NULL"}, TypeError, "missing must be a number or NaN, got 'NULL'"),
         ({"missing": np.nan, "sparse": True}, ValueError, "missing must be 0 if sparse=True"),

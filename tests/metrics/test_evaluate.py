@@ -167,7 +167,7 @@ def test_scorer_takes_the_query_column_of_the_estimator(frame):
     X, y, qid = frame
     folds = list(GroupKFold(3).split(X, y, qid))
     search = GridSearchCV(
-        Ranker("xendcg", qid="qid", n_estimators=3, n_jobs=1),
+        Ranker("xendcg", qid="qid", n_estimators=3, min_child_samples=5, n_jobs=1),
         {"num_leaves": [3, 7]},
         cv=folds,
         scoring=get_scorer("ndcg@5"),

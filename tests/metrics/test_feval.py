@@ -111,7 +111,7 @@ def test_several_metrics_at_once_share_their_sort(ranking_set, monkeypatch):
     assert twin(y, scores, None, group) == evaluator(y, scores, None, group)
 
 
-def fit_lgbm_ranker(ranking_set, metric, **parameters):
+def fit_lgbm_ranker(ranking_set, watched, **parameters):
     X, y, group = ranking_set
     return lgb.LGBMRanker(n_estimators=60, learning_rate=0.3, **QUIET, **parameters).fit(
         X,
@@ -120,7 +120,7 @@ def fit_lgbm_ranker(ranking_set, metric, **parameters):
         eval_X=(np.random.default_rng(1).permuted(X, axis=0),),
         eval_y=(y,),
         eval_group=[group],
-        eval_metric=feval(metric),
+        eval_metric=feval(watched),
         callbacks=[lgb.early_stopping(3, verbose=False)],
     )
 
