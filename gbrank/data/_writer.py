@@ -54,6 +54,7 @@ def dump_letor(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from gbrank.data import dump_letor
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = Path(folder.name) / "train.txt"
