@@ -16,7 +16,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gbrank.boosting import (
+    AUTO,
     DEFAULT_OBJECTIVE,
+    ONE_BOOSTER,
     PRESETS,
     Boosted,
     GrownMember,
@@ -34,8 +36,10 @@ from gbrank.boosting import (
     cut_parts,
     feature_names,
     first_trees_of,
+    in_lightgbm_units,
     is_model_file,
     lightgbm_params,
+    mean_hessian,
     merge_models,
     monotone_constraints,
     read_model,
@@ -50,6 +54,7 @@ from gbrank.core import (
     RankingData,
     as_lightgbm_input,
     batches,
+    check_choice,
     check_seed,
     column_names,
     count_rows_of,
@@ -61,7 +66,7 @@ from gbrank.core import (
     take_column,
 )
 from gbrank.metrics import Metric, feval, get_metric, ndcg_score, text_table
-from gbrank.objectives import Objective, QuerySubsampled, get_objective, objective_name
+from gbrank.objectives import Objective, get_objective, objective_name
 from gbrank.preferences import BoundObservations, Observations
 from gbrank.start import Start, add_up, check_start, fit_starts
 
@@ -73,15 +78,15 @@ class Ranker(BaseEstimator):
 
     Parameters are named as in LightGBM's scikit-learn interface. Their defaults are not LightGBM's:
     they were chosen on held-out queries, for the best ranking without tuning
-    (``benchmarks/results/quality.md`` says how). ``Ranker.lightgbm_defaults()`` has the others.
+    (``benchmarks/results/defaults`` says how). ``preset="lightgbm"`` has the others.
 
-    With ``preset="balanced"`` and ``"best"`` it finds out by itself how many trees to grow, and of
-    which losses. Whole queries are cut into folds. Two members, xendcg from a linear start and
-    LambdaMART from zero, have a booster per fold, grown on the other folds; all grow in step, and
-    a member stops where ``eval_metric`` on all held-out queries together is best. They are blended,
-    with the linear start alone as a third, by how surely each ranks held-out queries worse than
-    the best (:mod:`gbrank.boosting.blend`), into one sum of trees that is saved and predicts as
-    any other. The more boosters, the longer training and predicting take.
+    As it comes it finds out by itself how many trees to grow, and of which losses. Whole queries
+    are cut into folds. Two members, xendcg from a linear start and LambdaMART from zero, have a
+    booster per fold, grown on the other folds; all grow in step, and a member stops where
+    ``eval_metric`` on all held-out queries together is best. They are blended, with the linear
+    start alone as a third, by how surely each ranks held-out queries worse than the best
+    (:mod:`gbrank.boosting.blend`), into one sum of trees that is saved and predicts as any other.
+    The more boosters, the longer training and predicting take.
 
     Parameters
     ----------
@@ -89,72 +94,68 @@ class Ranker(BaseEstimator):
         A name from :func:`gbrank.list_objectives` or an instance, e.g. ``LambdaMART(sigmoid=2)``.
         ``None`` stands for what the preset says: "xendcg", or several. One that is given is the
         only loss, whatever the preset.
-    preset : {"fast", "balanced", "best"}, default="fast"
-        What is trained, and what parameters are that are ``None``. "fast": one booster.
-        "balanced": up to 500 trees on each of three folds, two losses. "best": five folds. With
-        more than 100,000 rows these two hold out one part of the queries, ``validation_fraction``,
-        instead of folds; with fewer than 5 queries a fold there are fewer folds, and with fewer
-        than 10 queries one booster, as in "fast". Of :meth:`fit` they take no evaluation sets, as
-        the queries that are held out decide, no callbacks, no Dataset or Sequence, and preferences
-        with labels only. They take ``start`` "auto", "zero" and "linear".
+    preset : {"auto", "fast", "balanced", "best", "lightgbm"}, default="auto"
+        What is trained, and what parameters are that are ``None``. "balanced": up to 500 trees on
+        each of three folds, two losses. "best": five folds. "fast": one booster of 100 trees.
+        "lightgbm": one booster as LightGBM's own defaults have it, from zero, with penalties in
+        LightGBM's units. "auto": "balanced", or "fast" for what only one booster can do: evaluation
+        sets, callbacks, a Dataset or Sequence, preferences without labels, ``init_model``,
+        ``warm_start``, a start that is not made of trees, metrics that are functions, boosting by
+        "dart" or "rf". With more than 100,000 rows "balanced" and "best" hold out one part of the
+        queries, ``validation_fraction``, instead of folds; with fewer than 5 queries a fold there
+        are fewer folds, and with fewer than 10 queries one booster, as in "fast".
     n_estimators : int, default=None
-        Number of trees; ``None`` for 100, or at most 500 of each booster if the preset is not
-        "fast".
+        Number of trees: 100, or at most 500 of each booster in "balanced" and "best".
     learning_rate : float, default=None
-        Shrinkage of each tree; ``None`` for 0.05, or 0.1 if the preset is not "fast".
+        Shrinkage of each tree; ``None`` for 0.1.
     num_leaves : int, default=31
         Leaves of a tree.
     max_depth : int, default=-1
         Depth of a tree; -1 for no limit.
     min_child_samples : int, default=None
-        Rows that a leaf needs; ``None`` for 50, or 20 if the preset is not "fast".
+        Rows that a leaf needs; ``None`` for 20.
     min_child_weight : float, default=None
-        Sum of hessians that a leaf needs; ``None`` for 1e-3. If the preset is not "fast", in
-        documents, as ``reg_lambda``, and ``None`` for 1e-9.
+        Sum of hessians that a leaf needs, in documents; ``None`` for 1e-9. As ``min_split_gain``,
+        ``reg_alpha``, ``reg_lambda`` and LightGBM's ``cat_l2`` and ``cat_smooth`` it means the same
+        for every loss: a document has the mean hessian that it has where boosting starts, and these
+        penalties are multiplied by it. In ``preset="lightgbm"``, and what ``lgb_params`` has of
+        them, is in LightGBM's own units, which differ between losses by a factor of thousands.
     min_split_gain : float, default=0.0
         Gain that a split needs.
-    subsample : float, default=0.7
-        Share of rows drawn every ``subsample_freq`` trees.
-    subsample_freq : int, default=1
-        0 draws no rows.
+    subsample : float, default=None
+        Share of rows drawn every ``subsample_freq`` trees; ``None`` for 0.7.
+    subsample_freq : int, default=None
+        0 draws no rows; ``None`` for 1.
     subsample_for_bin : int, default=200000
         Rows from which feature bins are made.
-    colsample_bytree : float, default=0.5
-        Share of features a tree may use.
+    colsample_bytree : float, default=None
+        Share of features a tree may use; ``None`` for 0.5.
     reg_alpha : float, default=0.0
         L1 penalty on leaf values.
     reg_lambda : float, default=None
-        L2 penalty on leaf values; ``None`` for 5. If the preset is not "fast", in documents, and
-        ``None`` for 20: it weighs as much as so many documents of mean hessian at the start, for
-        every loss alike. LightGBM's ``cat_l2`` is in documents then too.
+        L2 penalty on leaf values, in documents; ``None`` for 20.
     boosting_type : str, default="gbdt"
         LightGBM's ``boosting``.
     importance_type : {"split", "gain"}, default="split"
         What ``feature_importances_`` counts.
     eval_metric : str, callable or list of them, default="ndcg@10"
         What is computed on evaluation sets, e.g. "ndcg@5"; the first decides early stopping, the
-        others are only reported. If the preset is not "fast", names only.
+        others are only reported.
     early_stopping_rounds : int, default=None
         Stop when the first metric has not improved on the first evaluation set for so many trees;
-        ``None`` for never. If the preset is not "fast", on the held-out queries, and ``None`` for
-        25.
+        ``None`` for never. In "balanced" and "best" on the held-out queries, and ``None`` for 25.
     validation_fraction : float, default=0.1
-        Share of the queries that early stopping holds out and judges by, if :meth:`fit` gets no
-        evaluation set. ``None`` makes that an error instead.
-    early_stopping_window : int, default=1
-        Number of trees over which early stopping averages the metric before it compares, so that
-        chance decides less where the validation set is small.
+        Share of the queries that one booster holds out to stop early by, if :meth:`fit` gets no
+        evaluation set; and of those that "balanced" and "best" hold out where rows are too many for
+        folds. ``None`` makes either an error instead.
     start : {"auto", "zero", "linear", "query_linear"}, estimator or callable, default="auto"
         Where boosting starts. "linear": from a :class:`gbrank.linear.LinearRanker`, which becomes
         part of the trees. "query_linear": from one on features relative to their query, stronger
         where absolute values mean little; :meth:`predict` then needs ``qid``. "auto": "linear", if
-        there are labels and up to 1,000 features in memory, else "zero". An estimator: from what
+        there are labels and up to 1,000 features in memory, else "zero", which it always is in
+        ``preset="lightgbm"``. An estimator: from what
         a copy of it predicts, which is fitted to the training rows first if it is not fitted. A
         function of ``X``: from what it returns.
-    n_models : int, default=1
-        Number of boosters, of different seeds, whose mean is the model.
-    query_subsample : float, default=1.0
-        Share of the queries that each tree sees, drawn again for each.
     warm_start : bool, default=False
         Whether :meth:`fit` goes on from the trees of the last call, up to ``n_estimators`` in all.
     qid : str, default=None
@@ -168,13 +169,18 @@ class Ranker(BaseEstimator):
     n_jobs : int, default=None
         Threads, of LightGBM and of the objective; ``None`` for all CPUs.
     verbose : int, default=-1
-        -1 is silent, 0 shows LightGBM's warnings, 1 a progress bar too (tqdm's if installed) and,
-        if the preset is not "fast", what the model is made of, 2 all that LightGBM has to say.
+        -1 is silent, 0 shows LightGBM's warnings, 1 a progress bar too (tqdm's if installed) and
+        what a blend is made of, 2 all that LightGBM has to say.
 
     Attributes
     ----------
     booster_ : lightgbm.Booster
         The trained model.
+    preset_ : str
+        The preset that was trained: what "auto" stood for.
+    hessian_unit_ : float
+        Mean hessian of a document where boosting started, which penalties were multiplied by; of
+        one booster.
     objective_ : Objective
         The objective it was trained with; of several, the first.
     best_iteration_ : int
@@ -184,7 +190,7 @@ class Ranker(BaseEstimator):
     n_boosters_ : int
         Number of boosters whose mean, or weighted sum, the model is.
     cv_score_ : float
-        If the preset is not "fast", as the next three: ``eval_metric`` of the training queries, as
+        Of "balanced" and "best", as the next three: ``eval_metric`` of the training queries, as
         far as they were held out, by boosters that did not see them, blended. Slightly too good, as
         the number of trees and the weights were chosen by it. NaN if there were too few queries.
     cv_score_se_ : float
@@ -203,8 +209,8 @@ class Ranker(BaseEstimator):
         How the score of a linear start rises with each feature: from its lowest to its highest
         values, or per standard deviation within the query.
     evals_result_ : dict
-        Metric values on the evaluation sets ("valid_0", ...), tree by tree; if the preset is not
-        "fast", of each member on the held-out queries.
+        Metric values on the evaluation sets ("valid_0", ...), tree by tree; in "balanced" and
+        "best", of each member on the held-out queries.
     feature_importances_ : array of shape (n_features,)
         How often, or with what gain, each feature is split on.
     n_features_in_ : int
@@ -228,7 +234,7 @@ class Ranker(BaseEstimator):
         self,
         objective: str | Objective | None = None,
         *,
-        preset: str = "fast",
+        preset: str = "auto",
         n_estimators: int | None = None,
         learning_rate: float | None = None,
         num_leaves: int = 31,
@@ -236,10 +242,10 @@ class Ranker(BaseEstimator):
         min_child_samples: int | None = None,
         min_child_weight: float | None = None,
         min_split_gain: float = 0.0,
-        subsample: float = 0.7,
-        subsample_freq: int = 1,
+        subsample: float | None = None,
+        subsample_freq: int | None = None,
         subsample_for_bin: int = 200_000,
-        colsample_bytree: float = 0.5,
+        colsample_bytree: float | None = None,
         reg_alpha: float = 0.0,
         reg_lambda: float | None = None,
         boosting_type: str = "gbdt",
@@ -247,10 +253,7 @@ class Ranker(BaseEstimator):
         eval_metric: Any = "ndcg@10",
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = 0.1,
-        early_stopping_window: int = 1,
         start: Any = "auto",
-        n_models: int = 1,
-        query_subsample: float = 1.0,
         warm_start: bool = False,
         qid: str | None = None,
         lgb_params: Mapping[str, Any] | None = None,
@@ -278,10 +281,7 @@ class Ranker(BaseEstimator):
         self.eval_metric = eval_metric
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
-        self.early_stopping_window = early_stopping_window
         self.start = start
-        self.n_models = n_models
-        self.query_subsample = query_subsample
         self.warm_start = warm_start
         self.qid = qid
         self.lgb_params = lgb_params
@@ -291,27 +291,15 @@ class Ranker(BaseEstimator):
 
     @classmethod
     def lightgbm_defaults(cls, objective: str | Objective = "xendcg", **params: Any) -> Self:
-        """Return a Ranker whose trees are those of LightGBM's own defaults, starting from zero.
-
-        For those who change nothing but the loss.
+        """Return a Ranker with ``preset="lightgbm"``, for those who change nothing but the loss.
 
         Examples
         --------
         >>> from gbrank import Ranker
-        >>> Ranker.lightgbm_defaults("lambdamart", num_leaves=15).learning_rate
-        0.1
+        >>> Ranker.lightgbm_defaults("lambdamart", num_leaves=15)
+        Ranker(num_leaves=15, objective='lambdamart', preset='lightgbm')
         """
-        theirs = {
-            "preset": "fast",
-            "learning_rate": 0.1,
-            "min_child_samples": 20,
-            "subsample": 1.0,
-            "subsample_freq": 0,
-            "colsample_bytree": 1.0,
-            "reg_lambda": 0.0,
-            "start": "zero",
-        }
-        return cls(objective, **{**theirs, **params})
+        return cls(objective, **{"preset": "lightgbm", **params})
 
     def fit(
         self,
@@ -375,16 +363,18 @@ class Ranker(BaseEstimator):
         """
         check_no_placeholders(self.get_params())
         objective = resolve_objective(self.objective, self.random_state, self.n_jobs)
-        own = resolve_preset(self._own_params())
         check_start(self.start)
-        several = PRESETS[self.preset].n_folds > 1
-        if several:
-            sets = (eval_X, eval_y, eval_qid, eval_sample_weight, eval_init_score)
-            self._check_cross_fit(X, init_model, sets, callbacks)
+        observed = _observations(objective, preferences)
+        sets = (eval_X, eval_y, eval_qid, eval_sample_weight, eval_init_score)
+        no_labels = y is None and observed is not None
+        name = self._choose_preset(
+            self._why_one_booster(X, init_model, sets, callbacks, no_labels=no_labels)
+        )
+        own = resolve_preset({**self._own_params(), "preset": name})
         params = lightgbm_params(own)
-        if several:
+        if PRESETS[name].n_folds > 1:
             rows = (X, y, qid, group, sample_weight, init_score)
-            self._fit_members(own, params, rows, _observations(objective, preferences), keys)
+            self._fit_members(own, params, rows, observed, keys)
             return self
         continued, n_trees = self._continued_model(init_model, own["n_estimators"])
         if n_trees == 0:
@@ -397,10 +387,10 @@ class Ranker(BaseEstimator):
         evaluated = _evaluation_sets(
             eval_X, eval_y, eval_qid, eval_sample_weight, eval_init_score, self.qid or qid
         )
-        holds_out = self.early_stopping_rounds is not None and not evaluated
+        patience = own["early_stopping_rounds"]
+        holds_out = patience is not None and not evaluated
         if holds_out:
             self._check_holding_out(X, preferences)
-        observed = _observations(objective, preferences)
         # another object learns, so that a fit that fails leaves this one as it was
         model = self._unfitted_copy()
         start = Start()
@@ -422,8 +412,9 @@ class Ranker(BaseEstimator):
                 training, held_out = self._hold_out(training)
                 evaluation = [held_out]
             if continued is None:
+                wanted = PRESETS[name].members[0][1] if self.start == "auto" else self.start
                 seed = int(self.random_state or 0)
-                start = Start.fit(self.start, training, objective, has_labels=has_labels, seed=seed)
+                start = Start.fit(wanted, training, objective, has_labels=has_labels, seed=seed)
         evaluation += [model._read_evaluation_set(given, params, training) for given in evaluated]
         if isinstance(training, RankingData):
             training = start.added_to(training, is_training=True)
@@ -432,20 +423,25 @@ class Ranker(BaseEstimator):
             n_trees,
             own["min_child_samples"],
             metrics=self._fevals(),
-            early_stopping_rounds=self.early_stopping_rounds,
-            early_stopping_window=self.early_stopping_window,
+            early_stopping_rounds=patience,
             callbacks=callbacks or (),
             show_progress=self.verbose >= 1,
         )
+        unit = 1.0
+        if PRESETS[name].in_documents:
+            known = None if continued is None else continued.hessian_unit
+            unit = mean_hessian(objective, training) if known is None else known
+            params = in_lightgbm_units(params, unit, self.lgb_params)
         boosted = boost(
             params,
-            self._objectives([objective] * self.n_models),
+            objective,
             training,
             evaluation,
             options,
             None if continued is None else continued.booster,
         )
         set_trained(model, boosted, start, continued)
+        model.preset_, model.hessian_unit_ = name, unit
         self._take_over(model)
         return self
 
@@ -465,7 +461,7 @@ class Ranker(BaseEstimator):
         X : features, as in :meth:`fit`; a column of query ids may be there or not.
         qid, group : the queries; needed, and used, only with ``start="query_linear"``.
         num_iteration : number of trees to use, on top of the start; ``None`` for
-            ``best_iteration_``. A mean of several models (``n_models``) has no other number.
+            ``best_iteration_``. A sum of several boosters has no other number.
         **kwargs : passed to ``lightgbm.Booster.predict``, e.g. ``pred_contrib=True``. What comes
             back then is of the trees alone, without a start that is not made of trees.
             ``start_iteration`` is for models that start from zero only.
@@ -599,7 +595,7 @@ class Ranker(BaseEstimator):
         for name, value in fitted.items():
             if _is_saved(name):
                 setattr(ranker, name, value)
-        for name, value in {"n_boosters_": 1, "start_model_": None}.items():
+        for name, value in {"n_boosters_": 1, "start_model_": None, "preset_": "fast"}.items():
             ranker.__dict__.setdefault(name, value)  # what files of old do not say
         return ranker
 
@@ -643,11 +639,10 @@ class Ranker(BaseEstimator):
             return _Continued.of(init_model), n_estimators
         if not (self.warm_start and hasattr(self, "booster_")):
             return None, n_estimators
-        if self.n_models > 1 or self.n_boosters_ > 1 or self.start_kind_ not in ("zero", "linear"):
+        if self.n_boosters_ > 1 or self.start_kind_ not in ("zero", "linear"):
             raise ValueError(
-                "warm_start=True goes on with one model whose start is 'zero' or 'linear'; here "
-                f"n_models={max(self.n_models, self.n_boosters_)} and the start is "
-                f"{self.start_kind_!r}"
+                "warm_start=True goes on with one booster whose start is 'zero' or 'linear'; here "
+                f"are {self.n_boosters_} and the start is {self.start_kind_!r}"
             )
         n_trees = n_estimators - self.best_iteration_
         if n_trees < 0:
@@ -661,19 +656,6 @@ class Ranker(BaseEstimator):
             )
         return _Continued.of(self), n_trees
 
-    def _objectives(self, given: Sequence[Objective], first: int = 0) -> list[Objective]:
-        """Return one objective for each booster: seeds counted up, on a part of the queries."""
-        objectives = []
-        for number, objective in enumerate(given, first):
-            one = clone(objective)
-            if number and "random_state" in one.get_params(deep=False):
-                one.set_params(random_state=one.get_params()["random_state"] + number)
-            if self.query_subsample < 1:
-                seed = int(self.random_state or 0) + number
-                one = QuerySubsampled(one, self.query_subsample, seed, n_jobs=one.n_jobs)
-            objectives.append(one)
-        return objectives
-
     def _fevals(self) -> list[Callable[..., Any]]:
         wanted = self.eval_metric
         metrics = wanted if isinstance(wanted, list | tuple) else [wanted]
@@ -681,12 +663,32 @@ class Ranker(BaseEstimator):
 
     # --- several members, cross-fitted -----------------------------------------------------------
 
-    def _check_cross_fit(
-        self, X: Any, init_model: Any, evaluated: Sequence[Any], callbacks: Any
-    ) -> None:
-        """Raise a ``ValueError`` for what goes with one booster only."""
+    def _choose_preset(self, one_booster: str | None) -> str:
+        """Return the preset to train, given why it cannot be one of several boosters, if so."""
+        check_choice("preset", self.preset, ("auto", *PRESETS))
+        if self.preset == "auto":
+            if one_booster is not None:
+                self._say(f"one booster, as {one_booster}")
+            return AUTO if one_booster is None else ONE_BOOSTER
+        if PRESETS[self.preset].n_folds > 1 and one_booster is not None:
+            raise ValueError(f"with preset={self.preset!r} {one_booster}; or use preset='fast'")
+        return self.preset
+
+    def _why_one_booster(
+        self,
+        X: Any,
+        init_model: Any,
+        evaluated: Sequence[Any],
+        callbacks: Any,
+        *,
+        no_labels: bool,
+    ) -> str | None:
+        """Return the rule that forbids several boosters here; ``None`` where there is none."""
         not_in_trees = not isinstance(self.start, str) or self.start == "query_linear"
-        wrong = {
+        wanted = self.eval_metric
+        metrics = wanted if isinstance(wanted, list | tuple) else [wanted]
+        unnamed = [each for each in metrics if _named_metric(each) is None]
+        rules = {
             "X must be in memory, not a Dataset or a Sequence, so that queries can be held out": (
                 isinstance(X, lgb.Dataset) or is_sequence(X)
             ),
@@ -698,15 +700,17 @@ class Ranker(BaseEstimator):
                 each is not None for each in evaluated
             ),
             "there can be no callbacks, which LightGBM calls for one booster": bool(callbacks),
+            "y must be given: held-out queries are judged by labels, and preferences have none": (
+                no_labels
+            ),
+            "eval_metric must be names such as 'ndcg@10', which judge held-out queries one by one, "
+            f"got {unnamed[:1]}": bool(unnamed),
             f"start must be 'auto', 'zero' or 'linear', got {self.start!r}": not_in_trees,
             f"boosting_type must not be {self.boosting_type!r}, of which no sum can be made": (
                 self.boosting_type in ("dart", "rf")
             ),
-            f"n_models must be 1, got {self.n_models}": self.n_models != 1,
         }
-        for why, is_wrong in wrong.items():
-            if is_wrong:
-                raise ValueError(f"with preset={self.preset!r} {why}; or use preset='fast'")
+        return next((rule for rule, is_broken in rules.items() if is_broken), None)
 
     def _fit_members(
         self,
@@ -717,12 +721,9 @@ class Ranker(BaseEstimator):
         keys: Any,
     ) -> None:
         """Train what the preset says: see :mod:`gbrank.boosting.cross_fit`."""
-        if observed is not None and rows[1] is None:
-            raise ValueError(
-                f"preset={self.preset!r} judges held-out queries by labels, and preferences have "
-                "none: give y too, or use preset='fast'"
-            )
-        metrics = self._judging_metrics()
+        wanted = self.eval_metric
+        named = wanted if isinstance(wanted, list | tuple) else [wanted]
+        metrics = [get_metric(_named_metric(each)) for each in named]
         model = self._unfitted_copy()
         data = model._read_rows(*rows, "Ranker.fit", reset=True)
         bound = None if observed is None else observed.bind(data.layout, keys=keys)
@@ -732,29 +733,31 @@ class Ranker(BaseEstimator):
             data = data.take(filled)
             bound = None if bound is None else bound.take(filled)
         seed = int(self.random_state or 0)
-        parts = cut_parts(data.layout, PRESETS[self.preset].n_folds, self.validation_fraction, seed)
+        n_folds = PRESETS[own["preset"]].n_folds
+        parts = cut_parts(data.layout, n_folds, self.validation_fraction, seed)
         if not parts:
             self._fit_one_instead(rows, observed, keys, data)
             return
         judges = np.sort(np.concatenate([outside for _, outside in parts]))
         held_out = HeldOut(data, judges, metrics, params["num_threads"])
-        members, starts = self._make_members(data, parts, bound, params)
+        members, starts = self._make_members(own, data, parts, bound, params)
         options = TrainingOptions(
             own["n_estimators"],
             own["min_child_samples"],
             early_stopping_rounds=own["early_stopping_rounds"],
-            early_stopping_window=self.early_stopping_window,
             show_progress=self.verbose >= 1,
         )
-        grown = cross_fit(params, members, data, parts, held_out, options)
+        grown = cross_fit(params, members, data, parts, held_out, options, self.lgb_params)
         blended = _Members(members, starts, grown, data, parts, held_out)
         blended.set_trained(model, order)
+        model.preset_ = own["preset"]
         if self.verbose >= 1:
             print(blended.report(model), file=sys.stderr, flush=True)
         self._take_over(model)
 
     def _make_members(
         self,
+        own: dict[str, Any],
         data: RankingData,
         parts: Sequence[Part],
         bound: BoundObservations | None,
@@ -763,7 +766,8 @@ class Ranker(BaseEstimator):
         """Return what is to be grown, and where each booster of each member starts."""
         members: list[Member] = []
         starts: list[list[Start]] = []
-        for given, start in self._wanted_members():
+        wanted = PRESETS[own["preset"]].members
+        for given, start in wanted if self.objective is None else [(self.objective, "auto")]:
             objective = resolve_objective(given, self.random_state, self.n_jobs)
             plain = [objective] * len(parts)
             if bound is not None:
@@ -773,23 +777,15 @@ class Ranker(BaseEstimator):
                     for queries, _ in parts
                 ]
             objective.check_labels(data.y, data.layout)
+            start = start if self.start == "auto" else self.start
             fitted = self._fit_starts(start, data, parts, plain, params)
             starts.append(fitted)
             scores = [
                 None if each.kind == "zero" else each.scores(data.X, data.layout) for each in fitted
             ]
-            boosted = self._objectives(plain, len(parts) * len(members))
+            boosted = _with_seeds_of_their_own(plain, len(parts) * len(members))
             members.append(Member(_member_name(objective, fitted[0].kind), boosted, scores))
         return members, starts
-
-    def _wanted_members(self) -> list[tuple[Any, str]]:
-        """Return the objectives and where each starts."""
-        given = [(self.objective, "auto")]
-        wanted = PRESETS[self.preset].members if self.objective is None else given
-        return [
-            (objective, start if self.start == "auto" else self.start)
-            for objective, start in wanted
-        ]
 
     def _fit_starts(
         self,
@@ -819,7 +815,7 @@ class Ranker(BaseEstimator):
         """Train one booster, where there are too few queries to hold some out."""
         self._say(f"{data.n_queries} queries are too few to hold some out: one booster")
         one = self._unfitted_copy()
-        one.preset = "fast"
+        one.preset = ONE_BOOSTER
         X, y, qid, group, weight, init_score = rows
         Ranker.fit(
             one,
@@ -843,20 +839,6 @@ class Ranker(BaseEstimator):
             }
         ]
         self._take_over(one)
-
-    def _judging_metrics(self) -> list[Metric]:
-        """Return the metrics that judge held-out queries one by one."""
-        wanted = self.eval_metric
-        metrics = []
-        for each in wanted if isinstance(wanted, list | tuple) else [wanted]:
-            metric = each if isinstance(each, str) else getattr(each, "metric", None)
-            if not isinstance(metric, str | Metric):
-                raise ValueError(
-                    f"with preset={self.preset!r} eval_metric must be names such as 'ndcg@10', "
-                    f"which judge held-out queries one by one, got {each!r}; or use preset='fast'"
-                )
-            metrics.append(get_metric(metric))
-        return metrics
 
     def _say(self, what: str) -> None:
         if self.verbose >= 1:
@@ -1106,6 +1088,21 @@ def set_trained(
     ranker.best_iteration_ = boosted.n_trees - (0 if continued is None else n_start_trees)
 
 
+def _named_metric(metric: Any) -> Any:
+    """Return what :func:`gbrank.metrics.get_metric` takes; ``None`` for a plain function."""
+    named = metric if isinstance(metric, str) else getattr(metric, "metric", None)
+    return named if isinstance(named, str | Metric) else None
+
+
+def _with_seeds_of_their_own(objectives: Sequence[Objective], first: int) -> list[Objective]:
+    """Return copies whose seeds are counted up, beginning with the number ``first``."""
+    copies = [clone(each) for each in objectives]
+    for number, each in enumerate(copies, first):
+        if "random_state" in each.get_params(deep=False):
+            each.set_params(random_state=each.get_params()["random_state"] + number)
+    return copies
+
+
 def _member_name(objective: Objective, start: str) -> str:
     return f"{objective_name(objective) or type(objective).__name__} from {start}"
 
@@ -1215,7 +1212,7 @@ class _Members:
         leaves = sum(int(each) for each in re.findall(r"^num_leaves=(\d+)$", text, re.MULTILINE))
         how = f"{len(self.parts)} folds" if len(self.parts) > 1 else "one part held out"
         return (
-            f"{table}\npreset={ranker.preset!r}, {how}: {metric} {ranker.cv_score_:.4f} with a "
+            f"{table}\npreset={ranker.preset_!r}, {how}: {metric} {ranker.cv_score_:.4f} with a "
             f"standard error of {ranker.cv_score_se_:.4f}\n{ranker.n_boosters_} boosters, "
             f"{ranker.best_iteration_} trees and {ranker.n_start_trees_} of the start, {leaves} "
             f"leaves, {len(text) / 1e6:.1f} MB as text"
@@ -1229,7 +1226,7 @@ class _Continued:
     Attributes
     ----------
     booster : the trees that it predicts with.
-    start_kind, n_start_trees, linear_coef, n_boosters : as of a Ranker.
+    start_kind, n_start_trees, linear_coef, n_boosters, hessian_unit : as of a Ranker.
     """
 
     booster: lgb.Booster
@@ -1237,6 +1234,7 @@ class _Continued:
     n_start_trees: int = 0
     linear_coef: FloatArray | None = None
     n_boosters: int = 1
+    hessian_unit: float | None = None
 
     @classmethod
     def of(cls, model: Any) -> "_Continued":
@@ -1264,6 +1262,7 @@ class _Continued:
             n_start_trees,
             getattr(model, "linear_coef_", None),
             getattr(model, "n_boosters_", 1),
+            getattr(model, "hessian_unit_", None),
         )
 
 

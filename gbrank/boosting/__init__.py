@@ -4,6 +4,7 @@ from gbrank.boosting.blend import blend_members
 from gbrank.boosting.cross_fit import GrownMember, Member, Part, cross_fit, cut_parts
 from gbrank.boosting.cv import cv
 from gbrank.boosting.datasets import check_columns, check_dataset, feature_names, make_dataset
+from gbrank.boosting.documents import in_lightgbm_units, mean_hessian
 from gbrank.boosting.held_out import HeldOut, rows_of
 from gbrank.boosting.model_file import is_lightgbm_file, is_model_file, read_model, write_model
 from gbrank.boosting.model_text import first_trees_of, merge_models, replace_parameters, step_tree
@@ -14,13 +15,21 @@ from gbrank.boosting.params import (
     main_names,
     monotone_constraints,
 )
-from gbrank.boosting.presets import DEFAULT_OBJECTIVE, PRESETS, resolve_preset
+from gbrank.boosting.presets import (
+    AUTO,
+    DEFAULT_OBJECTIVE,
+    ONE_BOOSTER,
+    PRESETS,
+    resolve_preset,
+)
 from gbrank.boosting.saved_values import SavedByName, check_no_placeholders
 from gbrank.boosting.train import Boosted, TrainingOptions, boost
 
 __all__ = [
+    "AUTO",
     "DEFAULT_OBJECTIVE",
     "LIGHTGBM_NAMES",
+    "ONE_BOOSTER",
     "PRESETS",
     "Boosted",
     "GrownMember",
@@ -40,11 +49,13 @@ __all__ = [
     "cv",
     "feature_names",
     "first_trees_of",
+    "in_lightgbm_units",
     "is_lightgbm_file",
     "is_model_file",
     "lightgbm_params",
     "main_names",
     "make_dataset",
+    "mean_hessian",
     "merge_models",
     "monotone_constraints",
     "read_model",

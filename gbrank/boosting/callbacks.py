@@ -23,36 +23,27 @@ class StopEarly:
     """Ends training when one metric, the first on the first set, has not improved for long.
 
     LightGBM's own callback watches the first metric on every evaluation set; here exactly one
-    number decides. A metric of few queries jumps from tree to tree, and the best of many jumps is
-    chance: with ``window`` the mean of that many trees is compared, and the middle one is chosen.
+    number decides.
 
     Attributes
     ----------
     best_iteration : number of trees at the best value so far, 0 before the first tree.
-    best_value : that value, a mean over the window.
     """
 
-    def __init__(self, rounds: int, window: int = 1) -> None:
+    def __init__(self, rounds: int) -> None:
         self.order, self.before_iteration = 30, False
-        self.rounds, self.window = rounds, window
+        self.rounds = rounds
         self.best_iteration = 0
-        self.best_value: float | None = None
-        self._latest: list[float] = []
-        self._results: list[list[Any]] = []
+        self._best_value = -float("inf")
+        self._best_results: list[Any] = []
 
     def __call__(self, env: Any) -> None:
         value, greater_is_better = env.evaluation_result_list[0][2:4]
-        self._latest = [*self._latest, value][-self.window :]
-        self._results = [*self._results, env.evaluation_result_list][-self.window :]
-        mean = sum(self._latest) / len(self._latest)
-        sign = 1.0 if greater_is_better else -1.0
-        if self.best_value is None or sign * mean > sign * self.best_value:
-            self.best_value = mean
-            back = len(self._latest) // 2 if len(self._latest) > 1 else 0
-            self.best_iteration = env.iteration + 1 - back
-            self._best_seen = env.iteration
-            self._best_results = self._results[-1 - back]
-        patience_is_over = env.iteration - self._best_seen >= self.rounds
+        value = value if greater_is_better else -value
+        if value > self._best_value or self.best_iteration == 0:
+            self._best_value, self.best_iteration = value, env.iteration + 1
+            self._best_results = env.evaluation_result_list
+        patience_is_over = env.iteration + 1 - self.best_iteration >= self.rounds
         if patience_is_over or env.iteration + 1 == env.end_iteration:
             raise EarlyStopException(self.best_iteration - 1, self._best_results)
 

@@ -4,15 +4,10 @@ Queries are cut into parts; a member, which is a loss and a start, has one boost
 on the queries outside it. After every tree all held-out queries together, scored by the boosters
 that did not see them, say how good the member is, and it stops growing when that has not improved
 for long. Features are binned once, for all boosters.
-
-L2 penalties are in documents here: a penalty of 20 weighs as much as 20 documents of mean hessian
-at the start. LightGBM's own unit is the hessian, which differs between losses by a factor of
-thousands.
 """
 
 import warnings
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +17,7 @@ from lightgbm.callback import CallbackEnv, EarlyStopException
 
 from gbrank.boosting.callbacks import InterruptAfterTree, ShowProgress, StopEarly
 from gbrank.boosting.datasets import check_splittable, make_dataset
+from gbrank.boosting.documents import in_lightgbm_units, mean_hessian
 from gbrank.boosting.held_out import HeldOut, rows_of
 from gbrank.boosting.train import TrainingOptions, memory_errors
 from gbrank.core import (
@@ -40,8 +36,6 @@ from gbrank.objectives import Objective
 MOST_ROWS = 100_000
 #: Queries that a part needs.
 FEWEST_QUERIES = 5
-#: LightGBM's parameters in units of the hessian, and what they are unless given.
-_IN_DOCUMENTS = {"lambda_l2": 0.0, "min_sum_hessian_in_leaf": 1e-3, "cat_l2": 10.0}
 
 #: The numbers of the queries that a booster is grown on, and of those that judge it.
 Part = tuple[IntArray, IntArray]
@@ -121,6 +115,7 @@ def cross_fit(
     parts: Sequence[Part],
     held_out: HeldOut,
     options: TrainingOptions,
+    verbatim: Mapping[str, Any] | None,
 ) -> list[GrownMember]:
     """Grow all members in step; each stops at its best.
 
@@ -136,6 +131,7 @@ def cross_fit(
     parts : what each booster of a member sees, and what judges it.
     held_out : all rows that judge.
     options : how many trees, and how long to wait for a better one.
+    verbatim : which of ``params`` are in LightGBM's own units.
     """
     if not {"force_col_wise", "force_row_wise"} & params.keys():
         # else LightGBM takes the time of both for every booster, and chance decides
@@ -146,7 +142,7 @@ def cross_fit(
     for number, member in enumerate(members):
         own = {**params, "seed": params["seed"] + number * len(parts)}
         boosters = [
-            _make_booster(own, member, place, data, whole, parts, held_out)
+            _make_booster(own, member, place, data, whole, parts, held_out, verbatim)
             for place in range(len(parts))
         ]
         growing.append(_Growing(member.name, boosters, held_out, options))
@@ -161,19 +157,6 @@ def cross_fit(
             stacklevel=5,
         )
     return [one.best() for one in growing]
-
-
-def mean_hessian(objective: Objective, data: RankingData, scores: FloatArray) -> float:
-    """Return the mean hessian of a document, weights included: the unit of penalties.
-
-    Parameters
-    ----------
-    objective : the loss.
-    data : rows in query order.
-    scores : of these rows.
-    """
-    training = objective.bind(data.y, data.layout.sizes, data.sample_weight)
-    return float(np.mean(training.grad_hess(scores)[1], dtype=np.float64))
 
 
 @dataclass(frozen=True)
@@ -214,12 +197,13 @@ def _make_booster(
     whole: lgb.Dataset,
     parts: Sequence[Part],
     held_out: HeldOut,
+    verbatim: Mapping[str, Any] | None,
 ) -> _PartBooster:
     """Return the booster of a part, without trees."""
     queries, judges = parts[place]
     inside, outside = rows_of(data, queries), rows_of(data, judges)
     objective = member.objectives[place]
-    own = {**params, "objective": "none", "seed": params["seed"] + place}
+    own = {**params, "seed": params["seed"] + place}
     if len(parts) > 1:
         own["num_threads"] = 1
         objective.set_params(n_jobs=1)
@@ -231,11 +215,14 @@ def _make_booster(
         judging.set_init_score(scores[outside])
     weight = None if data.sample_weight is None else data.sample_weight[inside]
     rows = RankingData.checked(
-        inside[:, None], data.y[inside], None, data.layout.sizes[queries], weight
+        inside[:, None],
+        data.y[inside],
+        group=data.layout.sizes[queries],
+        sample_weight=weight,
+        init_score=scores[inside],
     )
-    unit = mean_hessian(objective, rows, scores[inside])
-    own |= {name: unit * own.get(name, usual) for name, usual in _IN_DOCUMENTS.items()}
-    booster = lgb.Booster(own, training)
+    own = in_lightgbm_units(own, mean_hessian(objective, rows), verbatim)
+    booster = lgb.Booster({**own, "objective": "none"}, training)
     booster.add_valid(judging, "held out")
     places = np.searchsorted(held_out.rows, outside)
     return _PartBooster(booster, objective, training, places, params["verbosity"])
@@ -250,8 +237,7 @@ class _Growing:
         self.name, self.boosters, self.held_out, self.options = name, boosters, held_out, options
         self.scores = np.zeros(len(held_out.rows))
         self.stopped, self.n_grown = False, 0
-        self._stop = StopEarly(options.early_stopping_rounds or 1, options.early_stopping_window)
-        self._latest: deque[GrownMember] = deque(maxlen=options.early_stopping_window)
+        self._stop = StopEarly(options.early_stopping_rounds or options.n_trees)
         self._results: dict[str, list[float]] = {name: [] for name in held_out.names}
 
     def judge(self) -> CallbackEnv:
@@ -262,7 +248,6 @@ class _Growing:
         boosters = [each.booster for each in self.boosters]
         # a tree without a split is none, so that boosters may have fewer than were tried
         counts = [booster.current_iteration() for booster in boosters]
-        self._latest.append(GrownMember(boosters, counts, self.scores.copy(), self._results))
         names = [f"{self.name}: {name}" for name in self.held_out.names]
         sets = zip(names, means, self.held_out.greater_is_better, strict=True)
         now = CallbackEnv(
@@ -278,8 +263,8 @@ class _Growing:
             self._stop(now)
         except EarlyStopException:
             self.stopped = True
-        if self.n_grown - self._stop.best_iteration < len(self._latest):
-            self._best = self._latest[self._stop.best_iteration - self.n_grown - 1]
+        if self._stop.best_iteration == self.n_grown:
+            self._best = GrownMember(boosters, counts, self.scores.copy(), self._results)
         return now
 
     def best(self) -> GrownMember:

@@ -70,12 +70,14 @@ def check_bagging_by_query(params: Mapping[str, Any]) -> None:
     if bags_by_query(params):
         raise ValueError(
             "bagging_by_query=True is not supported: with a custom objective LightGBM then pairs "
-            "gradients with the wrong rows; use the Ranker's query_subsample"
+            "gradients with the wrong rows; wrap the objective in QuerySubsampled"
         )
 
 
 def lightgbm_params(ranker_params: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of LightGBM that those of a Ranker stand for, after all checks.
+
+    Penalties are still in the unit that they have in the Ranker.
 
     Parameters
     ----------
@@ -141,8 +143,7 @@ def check_other_params(lgb_params: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _check_training_params(params: Mapping[str, Any]) -> None:
     """Check the parameters that say how often and on what LightGBM trains."""
-    for name in ("n_estimators", "early_stopping_window", "n_models"):
-        check_integer(name, params[name], low=1)
+    check_integer("n_estimators", params["n_estimators"], low=1)
     if params["early_stopping_rounds"] is not None:
         check_integer("early_stopping_rounds", params["early_stopping_rounds"], low=1, also="None")
         if params["boosting_type"] == "dart":
@@ -150,11 +151,8 @@ def _check_training_params(params: Mapping[str, Any]) -> None:
                 "early_stopping_rounds cannot be used with boosting_type='dart', which changes "
                 "earlier trees"
             )
-    shares = {"query_subsample": params["query_subsample"]}
     if params["validation_fraction"] is not None:
-        shares["validation_fraction"] = params["validation_fraction"]
-    for name, share in shares.items():
-        also = "None" if name == "validation_fraction" else ""
-        check_number(name, share, low=0.0, high=1.0, low_open=True, also=also)
+        share = params["validation_fraction"]
+        check_number("validation_fraction", share, low=0.0, high=1.0, low_open=True, also="None")
     if params["random_state"] is not None:
         check_seed(params["random_state"])

@@ -20,41 +20,48 @@ class Preset:
     n_folds : folds of the cross-fit; 1 for one booster on all rows.
     members : the losses that are boosted, by name, and where each starts, unless the Ranker says.
     defaults : what parameters of the Ranker are that are ``None``.
+    in_documents : whether penalties are in documents (:mod:`gbrank.boosting.documents`), or in
+        LightGBM's own units.
     """
 
     n_folds: int
     members: tuple[tuple[str, str], ...]
     defaults: Mapping[str, Any]
+    in_documents: bool = True
 
 
 #: The loss of a Ranker that names none, and has one.
 DEFAULT_OBJECTIVE = "xendcg"
 _MEMBERS = ((DEFAULT_OBJECTIVE, "auto"), ("lambdamart", "zero"))
-#: ``reg_lambda`` and ``min_child_weight`` are in documents here.
-_CROSS_FITTED = {
-    "n_estimators": 500,
+_TREES = {
     "learning_rate": 0.1,
     "min_child_samples": 20,
     "min_child_weight": 1e-9,
+    "subsample": 0.7,
+    "subsample_freq": 1,
+    "colsample_bytree": 0.5,
     "reg_lambda": 20.0,
-    "early_stopping_rounds": 25,
+}
+_CROSS_FITTED = {**_TREES, "n_estimators": 500, "early_stopping_rounds": 25}
+_LIGHTGBM = {
+    "n_estimators": 100,
+    "learning_rate": 0.1,
+    "min_child_samples": 20,
+    "min_child_weight": 1e-3,
+    "subsample": 1.0,
+    "subsample_freq": 0,
+    "colsample_bytree": 1.0,
+    "reg_lambda": 0.0,
+    "early_stopping_rounds": None,
 }
 PRESETS = {
-    "fast": Preset(
-        1,
-        _MEMBERS[:1],
-        {
-            "n_estimators": 100,
-            "learning_rate": 0.05,
-            "min_child_samples": 50,
-            "min_child_weight": 1e-3,
-            "reg_lambda": 5.0,
-            "early_stopping_rounds": None,
-        },
-    ),
+    "fast": Preset(1, _MEMBERS[:1], {**_TREES, "n_estimators": 100, "early_stopping_rounds": None}),
     "balanced": Preset(3, _MEMBERS, _CROSS_FITTED),
     "best": Preset(5, _MEMBERS, _CROSS_FITTED),
+    "lightgbm": Preset(1, ((DEFAULT_OBJECTIVE, "zero"),), _LIGHTGBM, in_documents=False),
 }
+#: What ``preset="auto"`` is, and what it is for requests that only one booster can meet.
+AUTO, ONE_BOOSTER = "balanced", "fast"
 
 
 def resolve_preset(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,15 +75,16 @@ def resolve_preset(params: Mapping[str, Any]) -> dict[str, Any]:
     --------
     >>> from gbrank import Ranker
     >>> from gbrank.boosting.presets import resolve_preset
-    >>> params = resolve_preset(Ranker(preset="balanced", n_estimators=50).get_params())
-    >>> params["n_estimators"], params["learning_rate"]
-    (50, 0.1)
+    >>> params = resolve_preset(Ranker(n_estimators=50).get_params())
+    >>> params["preset"], params["n_estimators"], params["learning_rate"]
+    ('balanced', 50, 0.1)
     """
-    name = params.get("preset", "fast")
-    check_choice("preset", name, tuple(PRESETS))
+    name = params["preset"]
+    check_choice("preset", name, ("auto", *PRESETS))
+    name = AUTO if name == "auto" else name
     missing = {
         parameter: value
         for parameter, value in PRESETS[name].defaults.items()
         if params.get(parameter) is None
     }
-    return {**params, **missing}
+    return {**params, "preset": name, **missing}

@@ -1,4 +1,4 @@
-"""From rows to trees: one booster or several of different seeds, early stopping, Ctrl-C."""
+"""From rows to trees: one booster, early stopping, Ctrl-C."""
 
 import contextlib
 import warnings
@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import lightgbm as lgb
-import numpy as np
 
 from gbrank.boosting.callbacks import InterruptAfterTree, KeepBooster, ShowProgress, StopEarly
 from gbrank.boosting.datasets import check_continued_dataset, check_splittable, make_dataset
-from gbrank.boosting.model_text import merge_models
 from gbrank.core import RankingData
 from gbrank.objectives import Objective
 
@@ -27,7 +25,7 @@ class TrainingOptions:
     n_trees : the most trees of a booster, not counting those of ``continued``.
     min_child_samples : rows that a leaf needs, for error messages.
     metrics : LightGBM's fevals, of which the first decides early stopping.
-    early_stopping_rounds, early_stopping_window : as in the Ranker.
+    early_stopping_rounds : as in the Ranker.
     callbacks : of the user.
     show_progress : whether there is a line that shows it.
     """
@@ -36,7 +34,6 @@ class TrainingOptions:
     min_child_samples: int
     metrics: Sequence[Callable[..., Any]] = ()
     early_stopping_rounds: int | None = None
-    early_stopping_window: int = 1
     callbacks: Sequence[Callable[..., Any]] = ()
     show_progress: bool = False
 
@@ -47,9 +44,9 @@ class Boosted:
 
     Attributes
     ----------
-    booster : the trees; of several boosters, the mean.
+    booster : the trees; of several boosters, their sum.
     n_trees : how many of its trees to predict with.
-    n_boosters : how many boosters it is the mean of.
+    n_boosters : how many boosters it is the sum of.
     results : metrics on the evaluation sets, tree by tree.
     """
 
@@ -73,18 +70,18 @@ def memory_errors() -> Iterator[None]:
 @memory_errors()
 def boost(
     params: dict[str, Any],
-    objectives: Sequence[Objective],
+    objective: Objective,
     training: RankingData | lgb.Dataset,
     evaluation: Sequence[RankingData | lgb.Dataset],
     options: TrainingOptions,
     continued: lgb.Booster | None = None,
 ) -> Boosted:
-    """Train one booster per objective, with LightGBM's seed counted up.
+    """Train one booster.
 
     Parameters
     ----------
     params : parameters of LightGBM, but the objective.
-    objectives : one for each booster.
+    objective : the loss.
     training : what to train on.
     evaluation : what metrics are computed on, of the same kind.
     options : how.
@@ -100,19 +97,9 @@ def boost(
     ]
     if continued is None:  # else LightGBM must set the first scores before it makes bins
         check_splittable(training, options.min_child_samples)
-    boosters, counts, all_results = [], [], []
-    for number, objective in enumerate(objectives):
-        own = {**params, "objective": objective, "seed": params["seed"] + number}
-        booster, results, interrupted = _train_one(own, training, sets, options, continued)
-        boosters.append(booster)
-        counts.append(booster.best_iteration or booster.current_iteration())
-        all_results.append(results)
-        if interrupted:
-            break
-    if len(boosters) == 1:
-        return Boosted(boosters[0], counts[0], 1, all_results[0])
-    mean = merge_models(boosters, counts)
-    return Boosted(mean, mean.num_trees(), len(boosters), _mean_results(all_results))
+    own = {**params, "objective": objective}
+    booster, results = _train_one(own, training, sets, options, continued)
+    return Boosted(booster, booster.best_iteration or booster.current_iteration(), 1, results)
 
 
 def _train_one(
@@ -121,18 +108,17 @@ def _train_one(
     evaluation: list[lgb.Dataset],
     options: TrainingOptions,
     continued: lgb.Booster | None,
-) -> tuple[lgb.Booster, EvaluationResults, bool]:
-    """Return the trained booster, the metrics tree by tree, and whether Ctrl-C ended it.
+) -> tuple[lgb.Booster, EvaluationResults]:
+    """Return the trained booster, and the metrics tree by tree.
 
     ``best_iteration`` of the booster is 0 where nothing stopped early. After Ctrl-C the trees grown
     so far are returned, with a warning; before the first tree it is raised.
     """
     results: EvaluationResults = {}
-    interrupted = False
     keep = KeepBooster()
     stop = None
     if options.early_stopping_rounds is not None:
-        stop = StopEarly(options.early_stopping_rounds, options.early_stopping_window)
+        stop = StopEarly(options.early_stopping_rounds)
     progress = ShowProgress(options.n_trees) if options.show_progress else None
     watching: list[Any] = [*options.callbacks, keep]
     if evaluation:
@@ -158,23 +144,11 @@ def _train_one(
             stacklevel=5,
         )
         best = 0 if stop is None else stop.best_iteration
-        booster, interrupted = keep.booster, True
+        booster = keep.booster
         # as lgb.train does at its end: trees only, without the data they were grown on
         booster.model_from_string(booster.model_to_string(num_iteration=-1)).free_dataset()
         booster.best_iteration = best
     finally:
         if progress is not None:
             progress.close()
-    return booster, results, interrupted
-
-
-def _mean_results(results: Sequence[EvaluationResults]) -> EvaluationResults:
-    """Return the mean of metric values, tree by tree, as far as all boosters went."""
-    means: EvaluationResults = {}
-    for name, metrics in results[0].items():
-        means[name] = {}
-        for metric in metrics:
-            curves = [result[name][metric] for result in results]
-            length = min(map(len, curves))
-            means[name][metric] = np.mean([curve[:length] for curve in curves], axis=0).tolist()
-    return means
+    return booster, results

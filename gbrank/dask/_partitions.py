@@ -210,6 +210,16 @@ def _join_features(blocks: list[Any]) -> Any:
     return vstack(blocks, format="csr") if issparse(blocks[0]) else np.concatenate(blocks)
 
 
+def without_features(data: RankingData) -> RankingData:
+    """Return rows without what makes them large.
+
+    Parameters
+    ----------
+    data : rows of a partition.
+    """
+    return replace(data, X=np.empty((data.n_rows, 0)))
+
+
 def take_drawn(partitions: list[Any], drawn: Sequence[IntArray]) -> Any:
     """Return the rows of some queries in one place, delayed.
 

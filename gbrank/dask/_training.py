@@ -5,7 +5,14 @@ from typing import Any
 
 import lightgbm as lgb
 
-from gbrank.boosting import LIGHTGBM_NAMES, lightgbm_params, replace_parameters, resolve_preset
+from gbrank.boosting import (
+    LIGHTGBM_NAMES,
+    PRESETS,
+    in_lightgbm_units,
+    lightgbm_params,
+    replace_parameters,
+    resolve_preset,
+)
 from gbrank.dask._cluster import FitClient
 from gbrank.objectives import Objective
 
@@ -43,6 +50,7 @@ def train(
     partitions: list[Any],
     objective: Objective,
     ranker_params: dict[str, Any],
+    unit: float,
     *,
     has_weight: bool,
     has_init_score: bool,
@@ -55,10 +63,14 @@ def train(
     partitions : rows of whole queries in query order, delayed; each has some.
     objective : the loss.
     ranker_params : parameters of the Ranker.
+    unit : the mean hessian of a document, if penalties are in documents.
     has_weight, has_init_score : whether the rows have them.
     """
     ranker_params = resolve_preset(ranker_params)
-    params = lightgbm_params(ranker_params)
+    params, other = lightgbm_params(ranker_params), dict(ranker_params["lgb_params"] or {})
+    if PRESETS[ranker_params["preset"]].in_documents:
+        params = in_lightgbm_units(params, unit, other)
+        other |= {name: params[name] for name in ("cat_l2", "cat_smooth")}
     ranker = lgb.DaskLGBMRanker(
         client=client,
         objective=_Gradients(objective),
@@ -67,7 +79,7 @@ def train(
         random_state=params["seed"],
         verbosity=params["verbosity"],
         metric=params["metric"],
-        **(ranker_params["lgb_params"] or {}),
+        **other,
     )
     with warnings.catch_warnings():
         # LightGBM says so of a parameter that its own estimator always has.

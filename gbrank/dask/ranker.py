@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gbrank.boosting import Boosted, lightgbm_params, make_dataset, resolve_preset
+from gbrank.boosting import (
+    ONE_BOOSTER,
+    PRESETS,
+    Boosted,
+    in_lightgbm_units,
+    lightgbm_params,
+    make_dataset,
+    mean_hessian,
+)
 from gbrank.core import RankingData, check_choice, check_integer
 from gbrank.dask import _blocks
 from gbrank.dask._cluster import FitClient
@@ -26,6 +34,7 @@ from gbrank.dask._partitions import (
     make_partitions,
     summarize,
     take_drawn,
+    without_features,
 )
 from gbrank.dask._preferences import bind_preferences, check_preferences
 from gbrank.dask._queries import QueryMap, queries_of
@@ -34,16 +43,14 @@ from gbrank.dask._training import train
 from gbrank.dask.metrics import ndcg_score
 from gbrank.linear import LinearRanker
 from gbrank.model_selection import cv
-from gbrank.objectives import Objective, QuerySubsampled
+from gbrank.objectives import Objective
 from gbrank.ranker import Ranker, resolve_objective, set_trained
 from gbrank.start import Start, check_start, choose_kind
 
-#: Parameters of the Ranker for what is not done on Dask: evaluation sets, going on, averages.
+#: Parameters of the Ranker for what is not done on Dask: evaluation sets, going on.
 _NOT_ON_DASK = (
     "eval_metric",
     "validation_fraction",
-    "early_stopping_window",
-    "n_models",
     "warm_start",
 )
 _SHARED = [name for name in inspect.signature(Ranker).parameters if name not in _NOT_ON_DASK]
@@ -76,8 +83,8 @@ class DaskRanker(BaseEstimator):
     """Gradient boosted trees for ranking, trained by all workers of a Dask cluster.
 
     Parameters and their defaults are those of :class:`gbrank.Ranker`. With one worker the model is
-    that of :class:`gbrank.Ranker`, however the rows are cut into partitions, unless a start is
-    fitted to more rows than it takes (see ``start``). With several workers LightGBM assigns
+    that of ``Ranker(preset="fast")``, however the rows are cut into partitions, unless there are
+    more rows than a start is fitted to (see ``start``). With several workers LightGBM assigns
     partitions to workers again at each fit, and sums in another order: two fits give statistically
     equal, not identical, models.
 
@@ -89,15 +96,16 @@ class DaskRanker(BaseEstimator):
     Parameters
     ----------
     {parameters of Ranker}
-    preset : "fast", default="fast"
-        One booster, as in :class:`gbrank.Ranker`; the others are an error here.
+    preset : {"auto", "fast", "lightgbm"}, default="auto"
+        One booster, as in :class:`gbrank.Ranker`: "auto" is "fast" here, and presets that hold out
+        queries are an error.
     early_stopping_rounds : None, default=None
         LightGBM cannot stop early on Dask: anything but ``None`` is an error that says so. See
         :meth:`choose_n_estimators`.
     start : {"auto", "zero", "linear"}, estimator or callable, default="auto"
         Where boosting starts, as in :class:`gbrank.Ranker`. What has to be fitted is fitted on this
         machine, to all rows if there are at most 50,000, else to a sample of whole queries with
-        about so many.
+        about so many; the unit of penalties comes from the same rows.
     n_jobs : int, default=None
         Threads of the objective on each worker; ``None`` for as many as the worker has. LightGBM
         always uses those of the worker.
@@ -191,6 +199,7 @@ class DaskRanker(BaseEstimator):
             Key of each row, for preferences with ``items="key"``.
         """
         local = self._local_ranker()
+        preset = local.preset
         objective = resolve_objective(self.objective, self.random_state, self.n_jobs)
         X = _blocks.check_features(X)
         column = qid if isinstance(qid, str) else self.qid
@@ -210,21 +219,28 @@ class DaskRanker(BaseEstimator):
             found = QueryMap([each.queries for each in summaries])
             if self.repartition == "never" or preferences is not None:
                 found.check_whole()
-            start = self._fit_start(client, partitions, found, columns, objective, y is not None)
+            start, unit = self._fit_start(
+                client, partitions, found, columns, objective, y is not None
+            )
             if objective.n_jobs is None:
                 objective.set_params(n_jobs=max(1, min(client.nthreads().values(), default=1)))
             if preferences is not None:
                 named = None if keys is None else _blocks.column_blocks(keys, X, "keys")
                 objective = bind_preferences(client, objective, queries, preferences, named)
+            ready = _ready_for_training(client, partitions, found, start)
+            if preferences is not None and PRESETS[preset].in_documents:
+                unit = _mean_of_partitions(client, ready, objective)
             booster = train(
                 client,
-                _ready_for_training(client, partitions, found, start),
-                self._on_some_queries(objective),
+                ready,
+                objective,
                 local.get_params(deep=False),
+                unit,
                 has_weight=sample_weight is not None,
                 has_init_score=init_score is not None or start.kind != "zero",
             )
         set_trained(local, Boosted(booster, booster.current_iteration(), 1, {}), start)
+        local.preset_, local.hessian_unit_ = preset, unit
         validate_data(local, columns, reset=True, skip_check_array=True)  # names and number
         local.qid_column_ = column
         self.local_ = local
@@ -330,7 +346,8 @@ class DaskRanker(BaseEstimator):
             check_integer(name, value, low=low)
         if y is None:
             raise ValueError("DaskRanker.choose_n_estimators needs the labels y")
-        params = lightgbm_params(self._local_ranker().get_params(deep=False))
+        local = self._local_ranker()
+        params = lightgbm_params(local.get_params(deep=False))
         objective = resolve_objective(self.objective, self.random_state, self.n_jobs)
         X = _blocks.check_features(X)
         queries = _blocks.query_blocks(
@@ -342,10 +359,15 @@ class DaskRanker(BaseEstimator):
         drawn = compute(take_drawn(partitions, found.draw(self._seed, n_queries=sample)))[0]
         if drawn.n_rows == 0:
             raise ValueError("X must have rows, but all its partitions are empty")
-        start = Start.fit(self.start, drawn, objective, seed=self._seed)
+        preset = PRESETS[local.preset]
+        wanted = preset.members[0][1] if self.start == "auto" else self.start
+        start = Start.fit(wanted, drawn, objective, seed=self._seed)
+        begun = start.added_to(drawn, is_training=True)
+        if preset.in_documents:
+            params = in_lightgbm_units(params, mean_hessian(objective, begun), self.lgb_params)
         result = cv(
             {**params, "objective": objective},
-            make_dataset(start.added_to(drawn, is_training=True), params),
+            make_dataset(begun, params),
             num_boost_round=max_trees,
             nfold=nfold,
             metrics=metric,
@@ -417,10 +439,13 @@ class DaskRanker(BaseEstimator):
         """Return a Ranker of these parameters, after all checks."""
         local = Ranker(**{name: getattr(self, name) for name in _SHARED})
         check_choice("repartition", self.repartition, ("auto", "never"))
-        if resolve_preset(local.get_params(deep=False))["preset"] != "fast":
+        check_choice("preset", self.preset, ("auto", *PRESETS))
+        local.preset = ONE_BOOSTER if self.preset == "auto" else self.preset
+        if PRESETS[local.preset].n_folds > 1:
             raise ValueError(
-                "preset must be 'fast' on Dask, whose boosters cannot be grown in step and judged "
-                f"on held-out queries, got {self.preset!r}; use gbrank.Ranker"
+                "preset must be 'auto', 'fast' or 'lightgbm' on Dask, whose boosters cannot be "
+                f"grown in step and judged on held-out queries, got {self.preset!r}; use "
+                "gbrank.Ranker"
             )
         check_start(self.start)
         if isinstance(self.start, str) and self.start == "query_linear":
@@ -445,22 +470,35 @@ class DaskRanker(BaseEstimator):
         columns: Any,
         objective: Objective,
         has_labels: bool,
-    ) -> Start:
-        """Return where boosting starts, fitted to a sample if there are too many rows."""
-        start = self.start
+    ) -> tuple[Start, float]:
+        """Return where boosting starts and the mean hessian there, by a sample if need be."""
+        preset = PRESETS[self._local_ranker().preset]
+        start = preset.members[0][1] if self.start == "auto" else self.start
         if isinstance(start, str):
             start = choose_kind(start, RankingData(columns, None, None), has_labels)
-            if start == "zero":
-                return Start()
+        needs_unit = has_labels and preset.in_documents
+        if start == "zero" and not needs_unit:
+            return Start(), 1.0
+        if start == "zero":
+            partitions = [delayed(without_features)(each) for each in partitions]
         chosen = found.draw(self._seed, n_rows=LinearRanker().max_rows)
         drawn = client.results([take_drawn(partitions, chosen)])[0]
         fitted = Start.fit(start, drawn, objective, has_labels=has_labels, seed=self._seed)
-        return replace(fitted, training_scores=None)  # they are of the sample
+        begun = fitted.added_to(drawn, is_training=True)
+        unit = mean_hessian(objective, begun) if needs_unit else 1.0
+        return replace(fitted, training_scores=None), unit  # the scores are of the sample
 
-    def _on_some_queries(self, objective: Objective) -> Objective:
-        if self.query_subsample == 1:
-            return objective
-        return QuerySubsampled(objective, self.query_subsample, self._seed, n_jobs=objective.n_jobs)
+
+def _mean_of_partitions(client: FitClient, partitions: list[Any], objective: Objective) -> float:
+    """Return the mean hessian of a document of all partitions."""
+    shared = delayed(objective)
+    found = client.results([delayed(_mean_and_rows)(shared, each) for each in partitions])
+    means, rows = zip(*found, strict=True)
+    return float(np.average(means, weights=rows))
+
+
+def _mean_and_rows(objective: Objective, data: RankingData) -> tuple[float, int]:
+    return mean_hessian(objective, data), data.n_rows
 
 
 def _ready_for_training(
