@@ -736,10 +736,18 @@ class Ranker(BaseEstimator):
         n_folds = PRESETS[own["preset"]].n_folds
         parts = cut_parts(data.layout, n_folds, self.validation_fraction, seed)
         if not parts:
-            self._fit_one_instead(rows, observed, keys, data)
+            self._say(f"{data.n_queries} queries are too few to hold some out: one booster")
+            self._fit_one_instead(rows, observed, keys)
             return
         judges = np.sort(np.concatenate([outside for _, outside in parts]))
-        held_out = HeldOut(data, judges, metrics, params["num_threads"])
+        try:
+            held_out = HeldOut(data, judges, metrics, params["num_threads"])
+        except ValueError as error:
+            if self.preset != "auto":
+                raise
+            warnings.warn(f"{error}; here it is one booster", stacklevel=3)
+            self._fit_one_instead(rows, observed, keys)
+            return
         members, starts = self._make_members(own, data, parts, bound, params)
         options = TrainingOptions(
             own["n_estimators"],
@@ -810,10 +818,9 @@ class Ranker(BaseEstimator):
         return [Start() for _ in parts]
 
     def _fit_one_instead(
-        self, rows: tuple[Any, ...], observed: Observations | None, keys: Any, data: RankingData
+        self, rows: tuple[Any, ...], observed: Observations | None, keys: Any
     ) -> None:
-        """Train one booster, where there are too few queries to hold some out."""
-        self._say(f"{data.n_queries} queries are too few to hold some out: one booster")
+        """Train one booster, where no queries can be held out that would judge it."""
         one = self._unfitted_copy()
         one.preset = ONE_BOOSTER
         X, y, qid, group, weight, init_score = rows

@@ -48,8 +48,8 @@ def seen(monkeypatch):
     """Return a list that gets the members of each cross-fit, before and after they were grown."""
     found = []
 
-    def watch(params, members, rows, parts, held_out, options):
-        grown = cross_fit(params, members, rows, parts, held_out, options)
+    def watch(params, members, rows, parts, held_out, options, verbatim):
+        grown = cross_fit(params, members, rows, parts, held_out, options, verbatim)
         found.append((params, members, rows, parts, held_out, grown))
         return grown
 
@@ -94,23 +94,105 @@ def scores_of_starts(members, rows, parts):
 # --- parameters ----------------------------------------------------------------------------------
 
 
-def test_fast_is_the_default_and_what_its_numbers_say(data, other):
-    named = {"n_estimators": 100, "learning_rate": 0.05, "min_child_samples": 50}
-    named |= {"min_child_weight": 1e-3, "reg_lambda": 5.0}
+def trees_of(ranker):
+    return ranker.booster_.model_to_string().partition("\nparameters:")[0]
+
+
+def parameters_of(booster):
+    """Return LightGBM's parameters, as the text of a model has them."""
+    return dict(re.findall(r"^\[(\w+): (.*)\]$", booster.model_to_string(), re.MULTILINE))
+
+
+def test_balanced_is_the_default(data, fitted):
+    without = {name: value for name, value in FEW.items() if name != "preset"}
+    ranker = Ranker(**without).fit(data.X, data.y, qid=data.qid)
+    assert (ranker.preset, ranker.preset_) == ("auto", "balanced")
+    assert trees_of(ranker) == trees_of(fitted)
+
+
+def test_fast_is_what_its_numbers_say(data):
+    named = {"n_estimators": 100, "learning_rate": 0.1, "min_child_samples": 20}
+    named |= {"min_child_weight": 1e-9, "reg_lambda": 20.0, "start": "linear"}
+    named |= {"subsample": 0.7, "subsample_freq": 1, "colsample_bytree": 0.5}
     models = [
-        Ranker(n_jobs=1),
+        Ranker(n_jobs=1, preset="fast"),
         Ranker("xendcg", n_jobs=1, preset="fast", **named),
     ]
-    texts = {
-        re.sub(r"\nparameters:.*", "", model.booster_.model_to_string(), flags=re.DOTALL)
-        for model in (each.fit(data.X, data.y, qid=data.qid) for each in models)
-    }
+    texts = {trees_of(each.fit(data.X, data.y, qid=data.qid)) for each in models}
     assert len(texts) == 1
     assert models[0].best_iteration_ == 100
     assert not hasattr(models[0], "cv_score_")
-    parameters = models[0].booster_.model_to_string()
-    for line in ("[lambda_l2: 5]", "[min_data_in_leaf: 50]", "[learning_rate: 0.05]"):
-        assert line in parameters
+
+
+def test_one_booster_where_only_one_can_do_what_is_asked(data, other, capsys):
+    """With preset="auto": what several boosters cannot do is done by one, and said."""
+    sets = {"eval_X": other.X, "eval_y": other.y, "eval_qid": other.qid}
+    few = {"n_estimators": 3, "n_jobs": 1, "verbose": 1}
+    for given, of_fit, why in (
+        ({}, sets, "there can be no evaluation set"),
+        ({}, {"callbacks": [lambda env: None]}, "there can be no callbacks"),
+        ({"start": "query_linear"}, {}, "start must be 'auto', 'zero' or 'linear'"),
+        ({"boosting_type": "dart"}, {}, "boosting_type must not be 'dart'"),
+        ({"warm_start": True}, {}, "training cannot go on"),
+        ({"eval_metric": lambda a, b: ("m", 0.0, True)}, {}, "eval_metric must be names"),
+    ):
+        ranker = Ranker(**few, **given).fit(data.X, data.y, qid=data.qid, **of_fit)
+        assert (ranker.preset_, ranker.n_boosters_, ranker.best_iteration_) == ("fast", 1, 3)
+        assert f"one booster, as {why}" in capsys.readouterr().err
+
+
+def test_labels_that_judge_nothing_leave_one_booster(data):
+    with pytest.warns(UserWarning, match=r"no held-out query can be judged.*here it is one boo"):
+        ranker = Ranker(n_estimators=3).fit(data.X, np.zeros(len(data.y)), qid=data.qid)
+    assert ranker.preset_ == "fast"
+    assert np.isnan(ranker.cv_score_)
+
+
+@pytest.mark.parametrize("preset", ["fast", "lightgbm"])
+@pytest.mark.parametrize("objective", ["xendcg", "lambdamart", "squared"])
+def test_penalties_of_one_booster(data, preset, objective):
+    given = {"reg_lambda": 7.0, "min_child_weight": 0.5, "reg_alpha": 0.3, "min_split_gain": 0.1}
+    ranker = Ranker(objective, preset=preset, start="zero", n_estimators=1, n_jobs=1, **given)
+    ranker.set_params(lgb_params={"cat_l2": 3.0}).fit(data.X, data.y, qid=data.qid)
+    _, hess = get_objective(objective).grad_hess(data.y, np.zeros(len(data.y)), data.group)
+    unit = hess.mean(dtype=np.float64) if preset == "fast" else 1.0
+    assert ranker.hessian_unit_ == pytest.approx(unit)
+    params = parameters_of(ranker.booster_)
+    expected = {"lambda_l2": 7.0, "min_sum_hessian_in_leaf": 0.5, "lambda_l1": 0.3}
+    expected |= {"min_gain_to_split": 0.1, "cat_smooth": 10.0}
+    for name, value in expected.items():
+        assert float(params[name]) == pytest.approx(value * unit, rel=1e-5), name
+    assert float(params["cat_l2"]) == 3.0
+
+
+@pytest.mark.parametrize("preset", ["fast", "balanced"])
+def test_a_loss_times_a_number_is_the_same_ranker(data, other, preset):
+    weight = np.full(len(data.y), 8.0)
+    few = {"preset": preset, "n_estimators": 10, "n_jobs": 1, "reg_alpha": 0.5}
+    few |= {"min_split_gain": 0.01, "min_child_weight": 3.0}
+    plain = Ranker("listnet", **few).fit(data.X, data.y, qid=data.qid)
+    times = Ranker("listnet", **few).fit(data.X, data.y, qid=data.qid, sample_weight=weight)
+    np.testing.assert_allclose(times.predict(other.X), plain.predict(other.X), rtol=1e-5)
+
+
+def test_going_on_keeps_the_unit(data, other):
+    few = {"preset": "fast", "n_jobs": 1, "subsample_freq": 0, "colsample_bytree": 1.0}
+    whole = Ranker("listnet", n_estimators=12, **few).fit(data.X, data.y, qid=data.qid)
+    half = Ranker("listnet", n_estimators=6, warm_start=True, **few)
+    half.fit(data.X, data.y, qid=data.qid)
+    half.set_params(n_estimators=12).fit(data.X, data.y, qid=data.qid)
+    assert half.hessian_unit_ == whole.hessian_unit_
+    np.testing.assert_allclose(half.predict(other.X), whole.predict(other.X), rtol=1e-9)
+
+
+def test_datasets_have_the_unit_of_their_rows(data, other):
+    few = {"preset": "fast", "n_jobs": 1, "n_estimators": 5, "start": "zero"}
+    weight = np.random.default_rng(0).uniform(0.5, 3, len(data.y))
+    rows = Ranker("listnet", **few).fit(data.X, data.y, qid=data.qid, sample_weight=weight)
+    dataset = lgb.Dataset(data.X, data.y, group=data.group, weight=weight)
+    found = Ranker("listnet", **few).fit(dataset)
+    assert found.hessian_unit_ == pytest.approx(rows.hessian_unit_, rel=1e-6)
+    np.testing.assert_allclose(found.predict(other.X), rows.predict(other.X), rtol=1e-5)
 
 
 def test_parameters_are_kept_as_given_and_shown_only_then():
@@ -144,7 +226,11 @@ def test_lightgbm_defaults_are_one_booster_of_lightgbms_trees(data):
     text = ranker.booster_.model_to_string()
     for line in ("[lambda_l2: 0]", "[min_data_in_leaf: 20]", "[min_sum_hessian_in_leaf: 0.001]"):
         assert line in text
-    assert (ranker.best_iteration_, ranker.n_boosters_, ranker.preset) == (100, 1, "fast")
+    assert (ranker.best_iteration_, ranker.n_boosters_, ranker.preset_) == (100, 1, "lightgbm")
+    assert ranker.start_kind_ == "zero"
+    theirs = lgb.LGBMRanker(objective=LambdaMART(), n_jobs=1, verbose=-1)
+    theirs.fit(data.X, data.y, group=data.group)
+    np.testing.assert_array_equal(theirs.predict(data.X), ranker.predict(data.X))
 
 
 def test_given_trees_override_those_of_the_preset(data, seen):
@@ -235,6 +321,7 @@ def test_boosters_did_not_see_the_queries_that_judge_them(data, seen, member):
         "objective": objective, "metric": "None", "verbosity": -1, "num_threads": 1, "seed": seed,
         "learning_rate": 0.1, "num_leaves": 7, "min_data_in_leaf": 20, "feature_fraction": 0.5,
         "bagging_fraction": 0.7, "bagging_freq": 1, "lambda_l2": 20 * unit, "cat_l2": 10 * unit,
+        "cat_smooth": 10 * unit,
         "min_sum_hessian_in_leaf": 1e-9 * unit, "force_col_wise": True,
     }  # fmt: skip
     of_data = {"min_data_in_leaf": 20, "verbosity": -1, "force_col_wise": True, "num_threads": 1}
@@ -274,21 +361,6 @@ def test_members_stop_at_the_best_pooled_metric(data, seen):
         assert curve[best] == pytest.approx(ndcg_score(data.y, one.held_out, qid=data.qid, k=10))
         stopped.append(len(curve))
     assert min(stopped) < 60
-
-
-def test_the_window_of_early_stopping(data, seen):
-    ranker = Ranker(**FEW | {"n_estimators": 30}, early_stopping_rounds=5, early_stopping_window=5)
-    ranker.fit(data.X, data.y, qid=data.qid)
-    _, members, *_, grown = seen[0]
-    for member, one in zip(members, grown, strict=True):
-        curve = np.array(ranker.evals_result_[member.name]["ndcg@10"])
-        assert one.n_trees[0] < len(curve)
-        # the scores are those of the tree that was chosen, not of the last one
-        value = ndcg_score(data.y, one.held_out, qid=data.qid, k=10)
-        assert value == pytest.approx(curve[one.n_trees[0] - 1])
-        means = [curve[max(0, at - 4) : at + 1].mean() for at in range(len(curve))]
-        at = int(np.argmax(means))
-        assert one.n_trees[0] == at + 1 - (min(at + 1, 5) // 2 if at else 0)
 
 
 def test_a_metric_where_less_is_better_and_others_that_are_reported(data, seen):
@@ -397,10 +469,11 @@ def test_penalties_are_in_documents(data, seen, objective, weighted):
             data.y[inside], np.zeros(inside.sum()), rows.layout.sizes[queries], part
         )
         unit = hess.mean(dtype=np.float64)
-        params = dict(re.findall(r"^\[(\w+): (.*)\]$", booster.model_to_string(), re.MULTILINE))
+        params = parameters_of(booster)
         assert float(params["lambda_l2"]) == pytest.approx(7.0 * unit, rel=1e-5)
         assert float(params["min_sum_hessian_in_leaf"]) == pytest.approx(0.5 * unit, rel=1e-5)
-        assert float(params["cat_l2"]) == pytest.approx(3.0 * unit, rel=1e-5)
+        assert float(params["cat_smooth"]) == pytest.approx(10.0 * unit, rel=1e-5)
+        assert float(params["cat_l2"]) == 3.0, "lgb_params are LightGBM's own"
 
 
 def test_the_unit_is_taken_at_the_start(data, seen):
@@ -568,12 +641,6 @@ def test_monotone_constraints_hold_whatever_the_start(data, capsys, sign):
             Ranker(**params, start="linear").fit(X, y, qid=data.qid)
 
 
-def test_query_subsample(data, seen):
-    Ranker(**FEW | {"n_estimators": 2}, query_subsample=0.5).fit(data.X, data.y, qid=data.qid)
-    for member in seen[0][1]:
-        assert [type(each).__name__ for each in member.objectives] == ["QuerySubsampled"] * 3
-
-
 def test_preferences_with_labels_to_judge_by(data, seen):
     """Boosters learn from the comparisons of their own queries; labels say when to stop."""
     rng = np.random.default_rng(0)
@@ -594,7 +661,7 @@ def test_preferences_with_labels_to_judge_by(data, seen):
             np.testing.assert_array_equal(found, getattr(expected, name))
     for objective in ("preference_logistic", PreferenceLogistic(comparisons)):
         given = {} if objective != "preference_logistic" else {"preferences": comparisons}
-        with pytest.raises(ValueError, match=r"judges held-out queries by labels.*give y too"):
+        with pytest.raises(ValueError, match=r"y must be given: held-out queries"):
             Ranker(objective, **FEW).fit(data.X, qid=data.qid, **given)
 
 
@@ -702,7 +769,7 @@ def test_too_few_queries_have_one_booster(data, other, capsys):
 @pytest.mark.parametrize(
     ("given", "of_fit", "message"),
     [
-        ({"preset": "slow"}, {}, "preset must be 'fast' or 'balanced' or 'best', got 'slow'"),
+        ({"preset": "slow"}, {}, "preset must be 'auto' or 'fast' or 'balanced' or 'best' or '"),
         ({"warm_start": True}, {}, "cannot go on from another model, by init_model or warm_start"),
         ({}, {"init_model": "a model"}, "cannot go on from another model"),
         ({}, {"eval_X": 1, "eval_y": 1, "eval_qid": 1}, "no evaluation set: the queries of X that"),
@@ -711,7 +778,6 @@ def test_too_few_queries_have_one_booster(data, other, capsys):
         ({"start": np.mean}, {}, "start must be 'auto', 'zero' or 'linear', got <function mean"),
         ({"boosting_type": "dart"}, {}, "boosting_type must not be 'dart'"),
         ({"boosting_type": "rf"}, {}, "boosting_type must not be 'rf'"),
-        ({"n_models": 2}, {}, "n_models must be 1, got 2"),
         ({"eval_metric": lambda a, b: ("m", 0.0, True)}, {}, "eval_metric must be names such as"),
         ({}, {"y": np.zeros(8)}, "y"),
     ],
@@ -754,9 +820,9 @@ def test_dask_has_one_preset():
     array = pytest.importorskip("dask.array")
     from gbrank.dask import DaskRanker
 
-    with pytest.raises(ValueError, match=r"preset must be 'fast' on Dask.*got 'balanced'"):
+    with pytest.raises(ValueError, match=r"preset must be 'auto', 'fast' or.*got 'balanced'"):
         DaskRanker(preset="balanced").fit(array.zeros((8, 2)), array.zeros(8), qid=array.zeros(8))
-    with pytest.raises(ValueError, match="preset must be 'fast' or 'balanced' or 'best'"):
+    with pytest.raises(ValueError, match="preset must be 'auto' or 'fast' or 'balanced' or"):
         DaskRanker(preset="slow").fit(array.zeros((8, 2)), array.zeros(8), qid=array.zeros(8))
 
 
