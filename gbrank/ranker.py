@@ -188,7 +188,7 @@ class Ranker(BaseEstimator):
     n_start_trees_ : int
         Number of trees that a linear start is made of; they come first in ``booster_``.
     n_boosters_ : int
-        Number of boosters whose mean, or weighted sum, the model is.
+        Number of boosters whose weighted sum the model is.
     cv_score_ : float
         Of "balanced" and "best", as the next three: ``eval_metric`` of the training queries, as
         far as they were held out, by boosters that did not see them, blended. Slightly too good, as
@@ -1002,12 +1002,12 @@ class Ranker(BaseEstimator):
         """Return how many trees of the booster to use, those of the start included; 0 for all."""
         if self.n_boosters_ > 1 and num_iteration not in (None, 0, -1, self.best_iteration_):
             raise ValueError(
-                f"num_iteration must be None for a mean of {self.n_boosters_} models, whose trees "
-                f"come model by model, got {num_iteration}"
+                f"num_iteration must be None for a sum of {self.n_boosters_} boosters, whose trees "
+                f"come booster by booster, got {num_iteration}"
             )
         if start_iteration and (self.n_boosters_ > 1 or self.start_kind_ != "zero"):
             raise ValueError(
-                "start_iteration must be 0 unless there is one model that starts from zero, got "
+                "start_iteration must be 0 unless there is one booster that starts from zero, got "
                 f"{start_iteration}; here are {self.n_boosters_}, and the start is "
                 f"{self.start_kind_!r}"
             )

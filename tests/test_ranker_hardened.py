@@ -18,6 +18,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 
 from gbrank import QueryKFold, Ranker, cv
+from gbrank.boosting import merge_models
 from gbrank.data import make_ranking
 from gbrank.linear import LinearRanker
 
@@ -168,25 +169,26 @@ def test_a_dataset_has_no_features_for_a_start_other_than_zero(data):
             Ranker.lightgbm_defaults(start=start, **SMALL).fit(dataset)
 
 
-# --- means of models, and some of the trees ------------------------------------------------------
+# --- sums of boosters, and some of the trees -----------------------------------------------------
 
 
-def test_a_mean_of_models_with_linear_leaves_is_their_mean(data):
+def test_a_sum_of_boosters_with_linear_leaves_is_their_sum(data):
     params = {"lgb_params": {"linear_tree": True}, "colsample_bytree": 0.5}
-    together = fit(data.X, data, n_models=3, random_state=5, **params)
     alone = [fit(data.X, data, random_state=5 + number, **params) for number in range(3)]
-    assert "is_linear=1" in together.booster_.model_to_string()
-    expected = np.mean([ranker.predict(data.X) for ranker in alone], axis=0)
+    shares = [0.2, 0.3, 0.5]
+    together = merge_models([ranker.booster_ for ranker in alone], [6, 6, 6], [], shares)
+    assert "is_linear=1" in together.model_to_string()
+    expected = np.average([ranker.predict(data.X) for ranker in alone], axis=0, weights=shares)
     np.testing.assert_allclose(together.predict(data.X), expected, rtol=1e-9, atol=1e-12)
     assert np.abs(alone[0].predict(data.X) - alone[1].predict(data.X)).max() > 0.01
 
 
 @pytest.mark.parametrize("start", ["zero", "linear"])
-def test_num_iteration_of_a_mean_of_models(data, tmp_path, start):
-    ranker = fit(data.X, data, start, n_models=2)
+def test_num_iteration_of_a_sum_of_boosters(data, tmp_path, start):
+    ranker = fit(data.X, data, start, preset="balanced")
     ranker.save_model(tmp_path / "model.txt")
     for model in (ranker, Ranker.load_model(tmp_path / "model.txt")):
-        with pytest.raises(ValueError, match="num_iteration must be None for a mean of 2 models"):
+        with pytest.raises(ValueError, match="num_iteration must be None for a sum of 3 boosters"):
             model.predict(data.X, num_iteration=3)
         for every in (None, -1, model.best_iteration_):
             np.testing.assert_array_equal(
@@ -203,8 +205,8 @@ def test_start_iteration_does_not_skip_the_start(data):
     zero = fit(data.X, data)
     first, rest = zero.predict(data.X, num_iteration=2), zero.predict(data.X, start_iteration=2)
     np.testing.assert_allclose(first + rest, zero.predict(data.X), atol=1e-12)
-    for ranker in (fit(data.X, data, "linear"), fit(data.X, data, n_models=2)):
-        with pytest.raises(ValueError, match="start_iteration must be 0 unless there is one model"):
+    for ranker in (fit(data.X, data, "linear"), fit(data.X, data, preset="balanced")):
+        with pytest.raises(ValueError, match="start_iteration must be 0 unless there is one boo"):
             ranker.predict(data.X, start_iteration=2)
 
 
@@ -244,7 +246,7 @@ interrupt.before_iteration = True
 
 #: How a fit can fail: before anything, while data are read, in the start, and among the trees.
 FAILURES = {
-    "parameter": ({"num_leaves": 7, "n_models": 0}, {}, ValueError),
+    "parameter": ({"num_leaves": 7, "n_estimators": 0}, {}, ValueError),
     "parameter of LightGBM": ({"boosting_type": "no such"}, {}, lgb.basic.LightGBMError),
     "labels": ({}, {"y": -1.0}, ValueError),
     "queries": ({}, {"qid": 3}, ValueError),

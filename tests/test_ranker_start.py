@@ -75,7 +75,7 @@ def test_other_tools_read_the_start(data, tmp_path):
     shap = pytest.importorskip("shap")
     X = data.X.astype(np.float64)
     X[::9, 0] = np.nan
-    ranker = Ranker.lightgbm_defaults("xendcg", start="linear", n_models=2, **SMALL).fit(
+    ranker = Ranker("xendcg", preset="balanced", start="linear", **SMALL).fit(
         X, data.y, qid=data.qid
     )
     ranker.save_model(tmp_path / "model.txt")
@@ -157,15 +157,15 @@ def test_data_of_every_kind(data, start):
 
 
 def test_auto_is_linear_where_there_are_labels_and_features_in_memory(data, monkeypatch):
-    ranker = Ranker.lightgbm_defaults(start="auto", **SMALL).fit(data.X, data.y, qid=data.qid)
+    ranker = Ranker(preset="fast", **SMALL).fit(data.X, data.y, qid=data.qid)
     assert ranker.start_kind_ == "linear"
     pairs = bradley_terry(data.y, data.qid, 1000)
-    ranker = Ranker.lightgbm_defaults("ustatistic", start="auto", **SMALL)
+    ranker = Ranker("ustatistic", preset="fast", **SMALL)
     assert ranker.fit(data.X, qid=data.qid, preferences=pairs).start_kind_ == "zero"
     with pytest.raises(ValueError, match="start='linear' learns from labels, and there are none"):
         ranker.set_params(start="linear").fit(data.X, qid=data.qid, preferences=pairs)
     monkeypatch.setattr("gbrank.start._MOST_FEATURES", 7)
-    ranker = Ranker.lightgbm_defaults(start="auto", **SMALL).fit(data.X, data.y, qid=data.qid)
+    ranker = Ranker(preset="fast", **SMALL).fit(data.X, data.y, qid=data.qid)
     assert ranker.start_kind_ == "zero"
 
 
@@ -206,7 +206,7 @@ def test_a_table_without_rows_is_scored(data):
 
 
 def test_labels_that_an_objective_without_gains_takes(data):
-    ranker = Ranker.lightgbm_defaults("listnet", start="auto", **SMALL)
+    ranker = Ranker("listnet", preset="fast", **SMALL)
     ranker.fit(data.X, 1000 * data.y, qid=data.qid)
     assert ranker.start_kind_ == "linear"
 
@@ -225,34 +225,11 @@ def test_warm_start_goes_on_from_a_linear_start(data):
     np.testing.assert_allclose(ranker.predict(data.X), whole.predict(data.X), atol=1e-6)
 
 
-def test_several_models_are_their_mean_in_one_file(data, tmp_path):
-    params = {**SMALL, "subsample": 0.7, "subsample_freq": 1, "colsample_bytree": 0.5}
-    together = Ranker.lightgbm_defaults("xendcg", n_models=3, random_state=5, **params)
-    together.fit(data.X, data.y, qid=data.qid)
-    alone = [
-        Ranker.lightgbm_defaults("xendcg", random_state=5 + number, **params).fit(
-            data.X, data.y, qid=data.qid
-        )
-        for number in range(3)
-    ]
-    expected = np.mean([ranker.predict(data.X) for ranker in alone], axis=0)
-    np.testing.assert_allclose(together.predict(data.X), expected, atol=1e-12)
-    assert np.abs(alone[0].predict(data.X) - alone[1].predict(data.X)).max() > 0.01
-    together.save_model(tmp_path / "model.txt")
-    np.testing.assert_array_equal(
-        lgb.Booster(model_file=tmp_path / "model.txt").predict(data.X), together.predict(data.X)
-    )
-    with pytest.raises(ValueError, match="n_models=3"):
-        together.set_params(warm_start=True, n_estimators=20).fit(data.X, data.y, qid=data.qid)
-
-
 @pytest.mark.parametrize(
     ("params", "change", "kind", "message"),
     [
         ({"start": "lineer"}, {}, ValueError, r"start must be one of \('auto', .* got 'lineer'"),
         ({"start": 3}, {}, TypeError, "an estimator or a callable, got int"),
-        ({"n_models": 0}, {}, ValueError, "n_models must be an integer >= 1"),
-        ({"early_stopping_window": 0}, {}, ValueError, "early_stopping_window must be an integer"),
         ({"start": lambda X: X[:3, 0]}, {}, ValueError, "scores must have one entry per row"),
     ],
 )
@@ -261,29 +238,13 @@ def test_bad_input_is_one_clear_error(data, params, change, kind, message):
         Ranker.lightgbm_defaults(**SMALL, **params).fit(data.X, data.y, qid=data.qid, **change)
 
 
-def test_a_window_takes_the_middle_of_the_best_stretch(data):
-    values = [0.0, 9.0, 0.0, 5.0, 6.0, 5.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
-    found = {}
-    for window in (1, 3):
-        series = iter(values)
-        ranker = Ranker.lightgbm_defaults(
-            eval_metric=lambda preds, dataset, series=series: ("m", next(series), True),
-            early_stopping_rounds=6,
-            early_stopping_window=window,
-            **{**SMALL, "n_estimators": 12},
-        )
-        ranker.fit(data.X, data.y, qid=data.qid, eval_X=data.X, eval_y=data.y, eval_qid=data.qid)
-        found[window] = ranker.best_iteration_
-    assert found == {1: 2, 3: 5}
-
-
 def test_the_scale_of_weights_does_not_change_the_start():
     """Gradients are in single precision, where weights of 1e-44 are nearly nothing."""
     data = make_ranking(40, random_state=0)
     coefficients = []
     for scale in (1.0, 1e-44):
         weight = np.full(len(data.y), scale)
-        ranker = Ranker(n_estimators=1, n_jobs=1)
+        ranker = Ranker(preset="fast", n_estimators=1, n_jobs=1)
         ranker.fit(data.X, data.y, qid=data.qid, sample_weight=weight)
         coefficients.append(ranker.linear_coef_)
     np.testing.assert_array_equal(*coefficients)
