@@ -51,7 +51,7 @@ def split(data):
 def test_one_worker_gives_the_local_model(objective, data, one_worker):
     da = pytest.importorskip("dask.array")
     X, qid, winners, losers, rows = data
-    local = Ranker(objective, n_jobs=1, **TREES)
+    local = Ranker(objective, preset="fast", n_jobs=1, **TREES)
     local.fit(X, qid=qid, preferences=Comparisons(None, winners, losers))
     chunks = (rows, len(X) - rows)
     ranker = DaskRanker(objective, **TREES).fit(

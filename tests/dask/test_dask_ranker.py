@@ -71,8 +71,8 @@ def whole(data, n_chunks=3):
 def test_parameters_are_those_of_ranker_with_its_defaults():
     ours, theirs = (inspect.signature(cls).parameters for cls in (DaskRanker, Ranker))
     assert set(ours) - set(theirs) == {"repartition", "client"}
-    without = {"eval_metric", "validation_fraction", "early_stopping_window"}
-    assert set(theirs) - set(ours) == {*without, "n_models", "warm_start"}
+    without = {"eval_metric", "validation_fraction"}
+    assert set(theirs) - set(ours) == {*without, "warm_start"}
     for name in set(ours) & set(theirs):
         assert ours[name] == theirs[name]
     ranker = DaskRanker("listnet", num_leaves=7)
@@ -90,8 +90,8 @@ def test_parameters_are_those_of_ranker_with_its_defaults():
     assert "{" not in shown.partition("objective : ")[0].partition("Parameters")[2]
     with pytest.raises(TypeError, match="unexpected keyword argument 'num_leafs'"):
         DaskRanker(num_leafs=3)
-    with pytest.raises(ValueError, match="Invalid parameter 'n_models'"):
-        ranker.set_params(n_models=2)
+    with pytest.raises(ValueError, match="Invalid parameter 'warm_start'"):
+        ranker.set_params(warm_start=True)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,9 @@ def test_with_one_worker_the_model_is_that_of_ranker(objective, arrangement, dat
     given = data.X[rows], data.y[rows], data.qid[rows]
     X, y, qid = whole(data) if arrangement == "whole queries" else cut(250, *given)
     settings = {"n_estimators": 20, "lgb_params": {"force_col_wise": True}}
-    local = Ranker(objective, n_jobs=1, **settings).fit(given[0], given[1], qid=given[2])
+    local = Ranker(objective, preset="fast", n_jobs=1, **settings).fit(
+        given[0], given[1], qid=given[2]
+    )
     ranker = DaskRanker(objective, **settings).fit(X, y, qid=qid)
     expected = local.predict(data.X)
     assert (local.start_kind_, ranker.local_.start_kind_) == ("linear", "linear")
@@ -127,7 +129,9 @@ def test_a_start_is_that_of_the_local_model(start, data, one_worker, tmp_path):
     X, y, qid = whole(data)
     if start == "estimator":
         start = LinearRegression().fit(data.X, data.y)
-    local = Ranker("listnet", start=start, n_jobs=1, **TREES).fit(data.X, data.y, qid=data.qid)
+    local = Ranker("listnet", preset="fast", start=start, n_jobs=1, **TREES).fit(
+        data.X, data.y, qid=data.qid
+    )
     ranker = DaskRanker("listnet", start=start, **TREES).fit(X, y, qid=qid)
     expected = local.predict(data.X)
     np.testing.assert_allclose(ranker.predict(X).compute(), expected, rtol=0, atol=1e-6)
@@ -162,18 +166,18 @@ def test_features_are_the_numbers_that_the_ranker_sees(kind, data, one_worker):
     ]
     y, qid = (da.from_array(each, chunks=(rows,)) for each in (data.y, data.qid))
     ranker = DaskRanker("squared", **TREES).fit(da.concatenate(parts), y, qid=qid)
-    local = Ranker("squared", n_jobs=1, **TREES).fit(X, data.y, qid=data.qid)
+    local = Ranker("squared", preset="fast", n_jobs=1, **TREES).fit(X, data.y, qid=data.qid)
     expected = local.predict(X)
     assert len(np.unique(expected)) > 100
     np.testing.assert_allclose(ranker.to_local().predict(X), expected, rtol=0, atol=1e-6)
 
 
-def test_weights_init_scores_and_query_subsampling(data, one_worker, cut):
+def test_weights_and_init_scores(data, one_worker, cut):
     X, y, qid = whole(data)
     rng = np.random.default_rng(0)
     weight, init = rng.uniform(0.5, 2, len(data.y)), rng.normal(size=len(data.y))
-    settings = {"query_subsample": 0.5, "random_state": 3, **TREES}
-    local = Ranker("squared", n_jobs=1, **settings)
+    settings = {"random_state": 3, **TREES}
+    local = Ranker("squared", preset="fast", n_jobs=1, **settings)
     local.fit(data.X, data.y, qid=data.qid, sample_weight=weight, init_score=init)
     ranker = DaskRanker("squared", **settings).fit(
         X,
@@ -286,7 +290,7 @@ def test_weights_of_a_partition_may_all_be_0(data, one_worker):
     weight[: X.chunks[0][0]] = 0.0
     weights = da.from_array(weight, chunks=(X.chunks[0],))
     ranker = DaskRanker("squared", **TREES).fit(X, y, qid=qid, sample_weight=weights)
-    local = Ranker("squared", n_jobs=1, **TREES)
+    local = Ranker("squared", preset="fast", n_jobs=1, **TREES)
     local.fit(data.X, data.y, qid=data.qid, sample_weight=weight)
     expected = local.predict(data.X)
     np.testing.assert_allclose(ranker.to_local().predict(data.X), expected, rtol=0, atol=1e-6)
@@ -358,7 +362,7 @@ def test_three_workers_are_as_good_as_one_machine(objective, n_seeds, real_data,
         return DaskRanker(objective, random_state=seed, **settings).fit(X, y, qid=qid).to_local()
 
     def here(X, y, qid, seed):
-        ranker = Ranker(objective, random_state=seed, n_jobs=1, **settings)
+        ranker = Ranker(objective, preset="fast", random_state=seed, n_jobs=1, **settings)
         return ranker.fit(X, y, qid=qid)
 
     found, expected = (
