@@ -1,67 +1,81 @@
-"""How good are rankings out of the box? Losses, peers, ablation and noise, on real data.
+"""How good are rankings out of the box? The Ranker and its peers on ten real data sets.
 
-    python benchmarks/quality.py                  # all parts, writes benchmarks/results/quality.md
-    python benchmarks/quality.py --parts peers --sets MQ2008 --jobs 2
-    python benchmarks/quality.py --parts          # only writes the page again
+    python benchmarks/quality.py --data FOLDER                    # all that is missing, then the page
+    python benchmarks/quality.py --models "Ranker()" --noise 0.6  # a part of it
+    python benchmarks/quality.py --models                         # only writes the page again
 
-The parts are the presets quality-losses, quality-peers, quality-ablation and quality-noise of the
-noise benchmark, on the folds of the data sets of the folder GBRANK_DATA. Finished trials are kept
-in --trials at once, with the result of every query: the same command goes on where it stopped, and
-those that are in the repository are not run again.
+Five folds of every set; noise is the share of labels that are replaced in all queries but the test
+queries or, with --clean-validation, in the training queries only. Finished runs are kept in
+results/quality at once, query by query: the same command goes on where it stopped.
 """
 
 import argparse
+import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
-from noise_robustness.data import open_source
-from noise_robustness.presets import load_preset
-from noise_robustness.runner import run
-from noise_robustness.store import Store, StoreError
-from quality_page import PARTS, write_page
+import numpy as np
+from comparison.contestants import CONTESTANTS, STOPPED
+from comparison.page import write_page
+from comparison.results import Results
+from comparison.sets import FOLDS, SETS, Fold, load_fold
+from comparison.table import METRICS, Run, Table
 
-HERE = Path(__file__).parent
-#: Draws of the noise for each fold, where more than one: as many trials as in the noise benchmark.
-#: (Trial t uses fold t mod 5, so that only all five folds can be gone through again.)
-DRAWS = {("noise", "MQ2008"): 4}
+from gbrank.metrics import evaluate
+
+RESULTS = Path(__file__).parent / "results"
 
 
-def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--parts", nargs="*", choices=list(PARTS), default=list(PARTS))
-    parser.add_argument("--sets", nargs="+", help="instead of all sets of a part")
-    parser.add_argument("--folds", type=int, default=5, help="folds to run (default: 5)")
-    parser.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
-    default_trials = HERE / "results" / "quality"
-    parser.add_argument("--trials", type=Path, default=default_trials, help="folder of the trials")
-    default_out = HERE / "results" / "quality.md"
-    parser.add_argument("--out", type=Path, default=default_out, help="the page")
-    return parser.parse_args(arguments)
+def query_values(fold: Fold, scores: np.ndarray) -> np.ndarray:
+    """Return the metrics of every test query, (metrics, queries)."""
+    labels, qid = fold.test.y, fold.test.qid
+    table = evaluate(labels, {"": scores}, qid=qid, metrics=list(METRICS), per_query=True, n_jobs=1)
+    return np.array([table[name][0] for name in METRICS])
+
+
+def run(folder: Path, name: str, contestant: str, noise: float, number: int, clean: bool) -> None:
+    """Train a contestant on a fold, unless that was done, and keep what every query got."""
+    path = RESULTS / "quality" / f"{name}.npz"
+    last = STOPPED.get(contestant, [contestant])[-1]
+    if path.exists():
+        with np.load(path) as saved:
+            table = Table(path, saved["qid"])
+        if Run(last, noise, number, clean) in table.runs:
+            return
+    fold = load_fold(folder, name, number, noise, clean_validation=clean)
+    results = CONTESTANTS[contestant](fold, number)
+    table = Table(path, fold.all_qid)  # read again: another process may have added runs
+    for result in results:
+        values = query_values(fold, result.scores)
+        one = Run(result.model, noise, number, clean)
+        if one not in table.runs:
+            table.add(one, np.unique(fold.test.qid), values, result.trees, result.seconds)
+        means = " ".join(f"{value:.4f}" for value in np.nanmean(values, axis=1))
+        which = "clean validation, " if clean else ""
+        print(f"{name} {noise} {number} {which}{one.model}: {means}, {result.trees} trees")
+    sys.stdout.flush()
 
 
 def main(arguments: list[str] | None = None) -> int:
-    options = parse_arguments(arguments)
-    try:
-        for part in options.parts:
-            for name in options.sets or PARTS[part]:
-                draws = DRAWS.get((part, name), 1) if options.folds == 5 else 1
-                trials = options.folds * draws
-                preset = replace(load_preset(f"quality-{part}"), trials=trials)
-                outcome = run(
-                    preset, name, open_source(name, {}, "folds"), options.trials, options.jobs
-                )
-                for trial, problem in outcome.failed[:1]:
-                    print(f"{trial} failed:\n{problem}", file=sys.stderr)
-                if outcome.interrupted:
-                    return 130
-        write_page(Store(options.trials, create=False), options.out)
-    except (ValueError, ImportError, StoreError, RuntimeError) as error:
-        print(f"quality.py: {error}", file=sys.stderr)
-        return 2
-    print(options.out)
+    """Run what is missing, clean labels first, and write the page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=os.environ.get("GBRANK_DATA"))
+    parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
+    parser.add_argument("--models", nargs="*", default=list(CONTESTANTS), choices=CONTESTANTS)
+    parser.add_argument("--noise", nargs="+", type=float, default=[0.0, 0.6, 0.2, 0.4])
+    parser.add_argument("--clean-validation", action="store_true")
+    options = parser.parse_args(arguments)
+    if options.models and options.data is None:
+        parser.error("name the folder of the data sets with --data or GBRANK_DATA")
+    for noise in options.noise:
+        for model in options.models:
+            for name in options.sets:
+                for number in FOLDS:
+                    clean = options.clean_validation and noise > 0
+                    run(Path(options.data), name, model, noise, number, clean)
+    write_page(Results(RESULTS / "quality"), RESULTS)
     return 0
 
 

@@ -1,6 +1,6 @@
 """How should several cross-fitted settings be blended? Compares blending rules on kept scores.
 
-    python benchmarks/defaults/blend.py FOLDER --data FOLDER --members C X B
+    python -m defaults.blend FOLDER --data FOLDER --members C X B
 
 Weights are chosen on held-out scores of training rows alone, and judged on the validation part.
 """
@@ -10,9 +10,10 @@ import os
 from pathlib import Path
 
 import numpy as np
-from crossfit import Measure
-from report import load
-from sets import SETS, load_fold
+from comparison.sets import SETS, load_fold
+
+from defaults.crossfit import Measure
+from defaults.report import load
 
 
 def within_query(scores: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

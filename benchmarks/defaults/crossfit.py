@@ -11,13 +11,11 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
-from sets import Queries
+from comparison.sets import Queries
 
 from gbrank import get_objective
 from gbrank.core import QueryLayout, RankingData
-from gbrank.metrics import get_metric
-from gbrank.metrics._base import measure_all
-from gbrank.metrics._judgments import Judgments
+from gbrank.metrics import Judgments, get_metric, measure_all
 from gbrank.start import Start
 
 WATCHED = ("ndcg@5", "ndcg@10", "ndcg")

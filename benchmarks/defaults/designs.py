@@ -1,6 +1,6 @@
 """Whole designs compared: members, folds and blending rule together, on the judging queries.
 
-    python benchmarks/defaults/designs.py FOLDER --data FOLDER
+    python -m defaults.designs FOLDER --data FOLDER
 
 reads what ``study.py`` kept and writes results/defaults/designs.csv.gz, one line per design,
 blending rule, set, fold and noise. Only (set, fold, noise) that all members of a design have.
@@ -13,15 +13,16 @@ import os
 from pathlib import Path
 
 import numpy as np
-from blend import (
+from comparison.sets import SETS, load_fold
+
+from defaults.blend import (
     by_evidence,
     by_evidence_mild,
     equal,
     greedy_from_equal,
     one_scale,
 )
-from crossfit import Measure
-from sets import SETS, load_fold
+from defaults.crossfit import Measure
 
 RESULTS = Path(__file__).parents[1] / "results" / "defaults" / "designs.csv.gz"
 DESIGNS = {

@@ -1,6 +1,6 @@
 """Which trees one booster should have: variants of ``Ranker(preset="fast")``, judged by validation.
 
-    python benchmarks/defaults/one_booster.py --data FOLDER
+    python -m defaults.one_booster --data FOLDER
 
 Trained on the training part of every fold, with noise in its labels or none; the validation part,
 with clean labels, judges. No test query is looked at. Finished runs are kept in
@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 
 import numpy as np
-from sets import FOLDS, SETS, load_fold
+from comparison.sets import FOLDS, SETS, load_fold
 
 from gbrank import Ranker
 from gbrank.metrics import evaluate
@@ -79,9 +79,7 @@ def run(
             judge.y, {"": ranker.predict(judge.X)}, qid=judge.qid, metrics=HEAD[-2:], n_jobs=1
         )
         values = [f"{np.asarray(table[metric])[0]:.5f}" for metric in HEAD[-2:]]
-        found.append(
-            dict(zip(HEAD, [name, str(fold), str(noise), variant, *values], strict=True))
-        )
+        found.append(dict(zip(HEAD, [name, str(fold), str(noise), variant, *values], strict=True)))
     is_new = not OUT.exists()
     with OUT.open("a", newline="") as file:
         writer = csv.DictWriter(file, HEAD, lineterminator="\n")

@@ -1,6 +1,6 @@
 """Which settings, folds and stopping rules should be the Ranker's defaults? The tables.
 
-    python benchmarks/defaults/report.py FOLDER
+    python -m defaults.report FOLDER
 
 reads what ``study.py`` kept, prints tables and writes results/defaults/study.csv.gz, one
 line per training and stopping rule.
@@ -13,7 +13,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
-from sets import SETS
+from comparison.sets import SETS
 
 RESULTS = Path(__file__).parents[1] / "results" / "defaults" / "study.csv.gz"
 Key = tuple[str, int, float, str]

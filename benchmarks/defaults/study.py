@@ -1,6 +1,6 @@
 """Which settings, folds and stopping rules should be the Ranker's defaults? The trainings.
 
-    python benchmarks/defaults/study.py --data FOLDER --out FOLDER --candidates C X --folds 1 3
+    python -m defaults.study --data FOLDER --out FOLDER --candidates C X --folds 1 3
 
 Nothing here sees a test query: of outer fold f, the three training parts are cross-fitted, and the
 validation part, with clean labels, judges. Every finished training is kept at once, so that the
@@ -12,8 +12,9 @@ import os
 from pathlib import Path
 
 import numpy as np
-from crossfit import Growth, Measure, Setting, grow
-from sets import SETS, load_fold
+from comparison.sets import SETS, load_fold
+
+from defaults.crossfit import Growth, Measure, Setting, grow
 
 #: A: the defaults so far; B: LightGBM's own trees from zero; C, X: penalties in documents.
 CANDIDATES = {

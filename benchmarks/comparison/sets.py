@@ -61,8 +61,13 @@ class Fold:
     all_qid: np.ndarray
 
 
-def load_fold(folder: Path, name: str, fold: int, noise: float = 0.0) -> Fold:
-    """Return fold 1 to 5; ``noise`` is the share of replaced labels in all but the test queries."""
+def load_fold(
+    folder: Path, name: str, fold: int, noise: float = 0.0, *, clean_validation: bool = False
+) -> Fold:
+    """Return fold 1 to 5; ``noise`` is the share of replaced labels in all but the test queries.
+
+    With ``clean_validation`` the labels of the validation queries are as they were.
+    """
     with np.load(folder / f"{name}.npz") as arrays:
         X, y, qid, part = (arrays[key] for key in ("X", "y", "qid", "part"))
     order = np.lexsort((np.random.default_rng(fold).random(len(y)), qid))
@@ -74,7 +79,9 @@ def load_fold(folder: Path, name: str, fold: int, noise: float = 0.0) -> Fold:
         grades = int(y.max()) + 1
         shares = np.array(NEW_LABELS[:grades]) / sum(NEW_LABELS[:grades])
         seed = _seed(name, fold)
-        y[rest] = perturb_labels(y[rest], qid[rest], noise, shares, random_state=seed)
+        noisy = y.copy()
+        noisy[rest] = perturb_labels(y[rest], qid[rest], noise, shares, random_state=seed)
+        y = np.where(role == VALID, y, noisy) if clean_validation else noisy
     whole = Queries(X, y, qid)
     parts = (whole.take(rows) for rows in (role == TRAIN, role == VALID, rest, role == TEST))
     return Fold(*parts, all_qid=np.unique(qid))

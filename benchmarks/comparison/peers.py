@@ -1,8 +1,7 @@
 """The libraries that Ranker is compared with, as their manuals say to use them.
 
 Trees are those of each library's own defaults, at one learning rate. Training stops when NDCG@5 of
-the validation queries has not improved for ``PATIENCE`` trees. ``refit`` then trains on training
-and validation queries with the number of trees found so. One thread.
+the validation queries has not improved for ``PATIENCE`` trees. One thread.
 """
 
 from collections.abc import Callable
@@ -10,7 +9,8 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
-from sets import Queries
+
+from comparison.sets import Queries
 
 RATE, MOST_TREES, PATIENCE = 0.05, 500, 50
 Predict = Callable[[np.ndarray], np.ndarray]

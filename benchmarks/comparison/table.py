@@ -1,6 +1,7 @@
 """Results of one data set, query by query, in one small file: runs can stop and go on.
 
-A run is (model, noise, fold). Its values are NDCG@5 and NDCG@10 of every test query of the fold.
+A run is a model on a fold, with some noise in the labels, those of the validation queries
+included or not. Its values are NDCG@5 and NDCG@10 of every test query of the fold.
 """
 
 from pathlib import Path
@@ -20,6 +21,7 @@ class Run(NamedTuple):
     model: str
     noise: float
     fold: int
+    clean_validation: bool = False
 
 
 class Table:
@@ -42,8 +44,11 @@ class Table:
             with np.load(path) as saved:
                 if not np.array_equal(saved["qid"], all_qid):
                     raise ValueError(f"{path} has results of other queries")
-                keys = zip(saved["model"], saved["noise"], saved["fold"], strict=True)
-                self.runs = [Run(str(m), round(float(n), 3), int(f)) for m, n, f in keys]
+                keys = ("model", "noise", "fold", "clean_validation")
+                kept = zip(*(saved[key] for key in keys), strict=True)
+                self.runs = [
+                    Run(str(m), round(float(n), 3), int(f), bool(clean)) for m, n, f, clean in kept
+                ]
                 self.trees, self.seconds = saved["trees"].tolist(), saved["seconds"].tolist()
                 self._values = list(saved["values"])
 
@@ -75,6 +80,7 @@ class Table:
             model=np.array([run.model for run in self.runs]),
             noise=np.array([run.noise for run in self.runs], dtype=np.float32),
             fold=np.array([run.fold for run in self.runs], dtype=np.int8),
+            clean_validation=np.array([run.clean_validation for run in self.runs]),
             trees=np.array(self.trees, dtype=np.int32),
             seconds=np.array(self.seconds, dtype=np.float32),
             values=np.array(self._values),

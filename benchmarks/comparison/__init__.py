@@ -1,0 +1,1 @@
+"""The comparison of benchmarks/quality.py: data sets, contestants, tests, page."""

@@ -1,0 +1,1 @@
+"""How the defaults of the Ranker were chosen. Run in benchmarks/, as modules."""
