@@ -1,8 +1,8 @@
 """How good are rankings out of the box? The Ranker and its peers on ten real data sets.
 
-    python benchmarks/quality.py --data FOLDER                    # all that is missing, then the page
-    python benchmarks/quality.py --models "Ranker()" --noise 0.6  # a part of it
-    python benchmarks/quality.py --models                         # only writes the page again
+    python benchmarks/quality.py --data FOLDER                # all that is missing, then the page
+    python benchmarks/quality.py --models linear --noise 0.6  # a part of it
+    python benchmarks/quality.py --models                     # only writes the page again
 
 Five folds of every set; noise is the share of labels that are replaced in all queries but the test
 queries or, with --clean-validation, in the training queries only. Finished runs are kept in

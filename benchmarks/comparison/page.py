@@ -325,9 +325,10 @@ _HEAD = """# How good are rankings out of the box?
 
 Ten real data sets, five folds each: a fold tests on one fifth of the queries. `Ranker()` gets the
 other four fifths and nothing else. Peers train on three fifths at a rate of .05, for up to 500
-trees, and stop when NDCG@5 has not improved on the fourth for 50; "refit" is the same on four fifths
-with the number of trees found so; "averaged" five such models, each stopped on its own fifth of the
-four. "linear" is a linear ranker on the same four fifths. Labels are counted from 0 and cut at 5.
+trees, and stop when NDCG@5 has not improved on the fourth for 50; "refit" is the same on four
+fifths with the number of trees found so; "averaged" five such models, each stopped on its own fifth
+of the four. "linear" is a linear ranker on the same four fifths. Labels are counted from 0 and cut
+at 5.
 
 The defaults of the Ranker were chosen on validation queries of folds 1 and 3 of these sets
 ([how](defaults/README.md)), never on test queries. Test queries were looked at once per row below:
