@@ -20,10 +20,10 @@ RESULTS = Path(__file__).parent / "results"
 def main() -> int:
     folders = sorted({path.parent for path in RESULTS.glob(f"*/*{SUFFIX}")})
     for folder in folders:
-        if folder.name != "quality":  # which has a page of its own
-            write_report(folder)
-            print(folder / "report.md")
-    code = quality.main(["--parts"])
+        write_report(folder)
+        print(folder / "report.md")
+    code = quality.main(["--models"])
+    print(RESULTS / "quality.md")
     preferences_report.write_report(RESULTS / "preferences")
     print(RESULTS / "preferences" / "README.md")
     return code
