@@ -42,6 +42,7 @@ from gbrank.boosting import (
     mean_hessian,
     merge_models,
     monotone_constraints,
+    part_shares,
     read_model,
     resolve_preset,
     rows_of,
@@ -412,7 +413,7 @@ class Ranker(BaseEstimator):
                 training, held_out = self._hold_out(training)
                 evaluation = [held_out]
             if continued is None:
-                wanted = PRESETS[name].members[0][1] if self.start == "auto" else self.start
+                wanted = PRESETS[name].members[0].start if self.start == "auto" else self.start
                 seed = int(self.random_state or 0)
                 start = Start.fit(wanted, training, objective, has_labels=has_labels, seed=seed)
         evaluation += [model._read_evaluation_set(given, params, training) for given in evaluated]
@@ -775,7 +776,8 @@ class Ranker(BaseEstimator):
         members: list[Member] = []
         starts: list[list[Start]] = []
         wanted = PRESETS[own["preset"]].members
-        for given, start in wanted if self.objective is None else [(self.objective, "auto")]:
+        for settings in wanted if self.objective is None else wanted[:1]:
+            given = settings.objective if self.objective is None else self.objective
             objective = resolve_objective(given, self.random_state, self.n_jobs)
             plain = [objective] * len(parts)
             if bound is not None:
@@ -785,14 +787,16 @@ class Ranker(BaseEstimator):
                     for queries, _ in parts
                 ]
             objective.check_labels(data.y, data.layout)
-            start = start if self.start == "auto" else self.start
+            start = settings.start if self.start == "auto" else self.start
+            trees = lightgbm_params(resolve_preset(self._own_params(), settings))
             fitted = self._fit_starts(start, data, parts, plain, params)
             starts.append(fitted)
             scores = [
                 None if each.kind == "zero" else each.scores(data.X, data.layout) for each in fitted
             ]
             boosted = _with_seeds_of_their_own(plain, len(parts) * len(members))
-            members.append(Member(_member_name(objective, fitted[0].kind), boosted, scores))
+            name = _member_name(objective, fitted[0].kind)
+            members.append(Member(name, trees, boosted, scores))
         return members, starts
 
     def _fit_starts(
@@ -1159,10 +1163,10 @@ class _Members:
             starts.append(self.starts[alone])
             counts.append([])
         blend = blend_members(self.held_out, scores)
-        shares = blend.coefficients / len(self.parts)
+        shares = np.outer(blend.coefficients, part_shares(self.parts))
         start = add_up(
             [each for group in starts for each in group],
-            np.repeat(shares, len(self.parts)).tolist(),
+            shares.ravel().tolist(),
         )
         kept = blend.weights[: len(self.grown)] > 0
         first_trees = start.trees()
@@ -1170,7 +1174,7 @@ class _Members:
             [booster for each in self.grown for booster in each.boosters],
             [count for each in self.grown for count in each.n_trees],
             first_trees,
-            np.repeat(shares[: len(self.grown)], len(self.parts)).tolist(),
+            shares[: len(self.grown)].ravel().tolist(),
         )
         results = {name: grown.results for name, grown in zip(names, self.grown, strict=False)}
         n_trees = booster.num_trees() - len(first_trees)
@@ -1217,7 +1221,8 @@ class _Members:
         )
         text = ranker.booster_.model_to_string()
         leaves = sum(int(each) for each in re.findall(r"^num_leaves=(\d+)$", text, re.MULTILINE))
-        how = f"{len(self.parts)} folds" if len(self.parts) > 1 else "one part held out"
+        n_folds = len(self.parts) - 1  # the last part is the whole
+        how = f"{n_folds} folds" if n_folds else "one part held out"
         return (
             f"{table}\npreset={ranker.preset_!r}, {how}: {metric} {ranker.cv_score_:.4f} with a "
             f"standard error of {ranker.cv_score_se_:.4f}\n{ranker.n_boosters_} boosters, "

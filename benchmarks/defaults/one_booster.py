@@ -31,7 +31,12 @@ OLD = {
     "colsample_bytree": 0.5,
     "start": "linear",
 }
-FAST = {"preset": "fast"}
+FAST = {
+    "preset": "fast",
+    "learning_rate": 0.1,
+    "min_child_samples": 20,
+    "reg_lambda": 20.0,
+}
 VARIANTS = {
     "0.1": OLD,
     "rate .1, 20 rows, 20 documents": FAST,
@@ -41,6 +46,10 @@ VARIANTS = {
     "100 documents": {**FAST, "reg_lambda": 100.0},
     "lambdamart": {**FAST, "objective": "lambdamart"},
     "from zero": {**FAST, "start": "zero"},
+    "rate .05, 100 documents": {**FAST, "learning_rate": 0.05, "reg_lambda": 100.0},
+    "rate .05, 300 documents": {**FAST, "learning_rate": 0.05, "reg_lambda": 300.0},
+    "rate .03, 100 documents": {**FAST, "learning_rate": 0.03, "reg_lambda": 100.0},
+    "rate .03, 20 documents": {**FAST, "learning_rate": 0.03},
 }
 
 
@@ -51,12 +60,13 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, default=os.environ.get("GBRANK_DATA"))
     parser.add_argument("--noise", nargs="+", type=float, default=[0.0, 0.6])
+    parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
     options = parser.parse_args()
     if options.data is None:
         parser.error("name the folder of the data sets with --data or GBRANK_DATA")
     rows = list(csv.DictReader(OUT.open())) if OUT.exists() else []
     done = {(row["set"], row["fold"], row["noise"], row["variant"]) for row in rows}
-    for name in SETS:
+    for name in options.sets:
         for fold in FOLDS:
             for noise in options.noise:
                 missing = [v for v in VARIANTS if (name, str(fold), str(noise), v) not in done]

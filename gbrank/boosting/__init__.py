@@ -1,7 +1,14 @@
 """The one room that calls LightGBM: parameters, data sets, training, model text and files."""
 
 from gbrank.boosting.blend import blend_members
-from gbrank.boosting.cross_fit import GrownMember, Member, Part, cross_fit, cut_parts
+from gbrank.boosting.cross_fit import (
+    GrownMember,
+    Member,
+    Part,
+    cross_fit,
+    cut_parts,
+    part_shares,
+)
 from gbrank.boosting.cv import cv
 from gbrank.boosting.datasets import check_columns, check_dataset, feature_names, make_dataset
 from gbrank.boosting.documents import in_lightgbm_units, mean_hessian
@@ -58,6 +65,7 @@ __all__ = [
     "mean_hessian",
     "merge_models",
     "monotone_constraints",
+    "part_shares",
     "read_model",
     "replace_parameters",
     "resolve_preset",

@@ -8,7 +8,7 @@ for long. Features are binned once, for all boosters.
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import lightgbm as lgb
@@ -34,6 +34,8 @@ from gbrank.objectives import Objective
 #: Rows above which one part is held out instead of every query once: one booster a member, not
 #: several. So many rows say well enough when to stop.
 MOST_ROWS = 100_000
+#: What the booster that sees all queries counts for, next to those of the folds.
+WHOLE_SHARE = 0.5
 #: Queries that a part needs.
 FEWEST_QUERIES = 5
 
@@ -43,6 +45,8 @@ Part = tuple[IntArray, IntArray]
 
 def cut_parts(layout: QueryLayout, n_folds: int, fraction: float | None, seed: int) -> list[Part]:
     """Return what each booster of a member is grown on and judged by; nothing for few queries.
+
+    After the folds comes a part of all queries, which nothing judges: its booster grows in step.
 
     Parameters
     ----------
@@ -70,7 +74,21 @@ def cut_parts(layout: QueryLayout, n_folds: int, fraction: float | None, seed: i
         stratify=None,
         seed=seed,
     )
-    return [(np.unique(query[inside]), np.unique(query[outside])) for inside, outside in folds]
+    parts = [(np.unique(query[inside]), np.unique(query[outside])) for inside, outside in folds]
+    return [*parts, (np.arange(n_queries), np.arange(0))]
+
+
+def part_shares(parts: Sequence[Part]) -> FloatArray:
+    """Return what the booster of each part counts for in the sum of a member, in all 1.
+
+    Parameters
+    ----------
+    parts : of :func:`cut_parts`.
+    """
+    if len(parts) == 1:
+        return np.ones(1)
+    n_folds = len(parts) - 1
+    return np.append(np.full(n_folds, (1 - WHOLE_SHARE) / n_folds), WHOLE_SHARE)
 
 
 @dataclass(frozen=True)
@@ -80,11 +98,13 @@ class Member:
     Attributes
     ----------
     name : for people.
+    params : parameters of LightGBM, penalties in documents.
     objectives : one for each part, which it alone uses.
     starts : for each part, the scores of all rows that its booster starts from; ``None`` for 0.
     """
 
     name: str
+    params: dict[str, Any]
     objectives: Sequence[Objective]
     starts: Sequence[FloatArray | None]
 
@@ -125,7 +145,7 @@ def cross_fit(
 
     Parameters
     ----------
-    params : parameters of LightGBM, penalties in documents.
+    params : parameters of LightGBM, for the data set that all boosters share.
     members : what to grow.
     data : rows in query order.
     parts : what each booster of a member sees, and what judges it.
@@ -136,11 +156,14 @@ def cross_fit(
     if not {"force_col_wise", "force_row_wise"} & params.keys():
         # else LightGBM takes the time of both for every booster, and chance decides
         params = {**params, "force_col_wise": True}
+        members = [
+            replace(each, params={**each.params, "force_col_wise": True}) for each in members
+        ]
     whole = make_dataset(data.with_init_score(None), params)
     check_splittable(whole, options.min_child_samples)
     growing = []
     for number, member in enumerate(members):
-        own = {**params, "seed": params["seed"] + number * len(parts)}
+        own = {**member.params, "seed": params["seed"] + number * len(parts)}
         boosters = [
             _make_booster(own, member, place, data, whole, parts, held_out, verbatim)
             for place in range(len(parts))
@@ -186,7 +209,8 @@ class _PartBooster:
         # LightGBM has a log level for each thread, which is set with parameters; threads are new
         self.training._update_params({"verbosity": self.verbosity})
         self.booster.update(fobj=self.objective)
-        self.booster.eval_valid(feval=write)
+        if len(self.places):
+            self.booster.eval_valid(feval=write)
 
 
 def _make_booster(
@@ -207,12 +231,11 @@ def _make_booster(
     if len(parts) > 1:
         own["num_threads"] = 1
         objective.set_params(n_jobs=1)
-    training, judging = whole.subset(inside).construct(), whole.subset(outside).construct()
+    training = whole.subset(inside).construct()
     given = [each for each in (member.starts[place], data.init_score) if each is not None]
     scores = sum(given, np.zeros(data.n_rows))
     if given:
         training.set_init_score(scores[inside])
-        judging.set_init_score(scores[outside])
     weight = None if data.sample_weight is None else data.sample_weight[inside]
     rows = RankingData.checked(
         inside[:, None],
@@ -223,7 +246,11 @@ def _make_booster(
     )
     own = in_lightgbm_units(own, mean_hessian(objective, rows), verbatim)
     booster = lgb.Booster({**own, "objective": "none"}, training)
-    booster.add_valid(judging, "held out")
+    if len(outside):
+        judging = whole.subset(outside).construct()
+        if given:
+            judging.set_init_score(scores[outside])
+        booster.add_valid(judging, "held out")
     places = np.searchsorted(held_out.rows, outside)
     return _PartBooster(booster, objective, training, places, params["verbosity"])
 

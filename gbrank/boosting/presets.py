@@ -5,10 +5,26 @@ place where this happens. How the numbers were chosen: ``benchmarks/results/defa
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gbrank.core import check_choice
+
+
+@dataclass(frozen=True)
+class MemberSettings:
+    """One way to boost.
+
+    Attributes
+    ----------
+    objective : the loss, by name, unless the Ranker says.
+    start : where it starts, unless the Ranker says.
+    trees : what parameters of the Ranker are that are ``None``, where not as in the preset.
+    """
+
+    objective: str
+    start: str
+    trees: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -18,21 +34,25 @@ class Preset:
     Attributes
     ----------
     n_folds : folds of the cross-fit; 1 for one booster on all rows.
-    members : the losses that are boosted, by name, and where each starts, unless the Ranker says.
+    members : what is boosted: the first is the one of a Ranker with one loss.
     defaults : what parameters of the Ranker are that are ``None``.
     in_documents : whether penalties are in documents (:mod:`gbrank.boosting.documents`), or in
         LightGBM's own units.
     """
 
     n_folds: int
-    members: tuple[tuple[str, str], ...]
+    members: tuple[MemberSettings, ...]
     defaults: Mapping[str, Any]
     in_documents: bool = True
 
 
 #: The loss of a Ranker that names none, and has one.
 DEFAULT_OBJECTIVE = "xendcg"
-_MEMBERS = ((DEFAULT_OBJECTIVE, "auto"), ("lambdamart", "zero"))
+_MEMBERS = (
+    MemberSettings(DEFAULT_OBJECTIVE, "auto"),
+    # for what a linear start misses, features that interact: such data bear all rows in every tree
+    MemberSettings("lambdamart", "zero", {"subsample_freq": 0}),
+)
 _TREES = {
     "learning_rate": 0.1,
     "min_child_samples": 20,
@@ -55,21 +75,31 @@ _LIGHTGBM = {
     "early_stopping_rounds": None,
 }
 PRESETS = {
-    "fast": Preset(1, _MEMBERS[:1], {**_TREES, "n_estimators": 100, "early_stopping_rounds": None}),
+    "fast": Preset(
+        1,
+        _MEMBERS[:1],
+        # nothing stops it early, so that it goes in small steps
+        {**_TREES, "learning_rate": 0.03, "n_estimators": 100, "early_stopping_rounds": None},
+    ),
     "balanced": Preset(3, _MEMBERS, _CROSS_FITTED),
     "best": Preset(5, _MEMBERS, _CROSS_FITTED),
-    "lightgbm": Preset(1, ((DEFAULT_OBJECTIVE, "zero"),), _LIGHTGBM, in_documents=False),
+    "lightgbm": Preset(
+        1, (MemberSettings(DEFAULT_OBJECTIVE, "zero"),), _LIGHTGBM, in_documents=False
+    ),
 }
 #: What ``preset="auto"`` is, and what it is for requests that only one booster can meet.
 AUTO, ONE_BOOSTER = "balanced", "fast"
 
 
-def resolve_preset(params: Mapping[str, Any]) -> dict[str, Any]:
+def resolve_preset(
+    params: Mapping[str, Any], member: MemberSettings | None = None
+) -> dict[str, Any]:
     """Return the parameters of a Ranker with those of its preset in the place of ``None``.
 
     Parameters
     ----------
     params : what ``Ranker.get_params`` returns.
+    member : one of the preset's, whose own trees are meant.
 
     Examples
     --------
@@ -82,9 +112,8 @@ def resolve_preset(params: Mapping[str, Any]) -> dict[str, Any]:
     name = params["preset"]
     check_choice("preset", name, ("auto", *PRESETS))
     name = AUTO if name == "auto" else name
+    defaults = {**PRESETS[name].defaults, **({} if member is None else member.trees)}
     missing = {
-        parameter: value
-        for parameter, value in PRESETS[name].defaults.items()
-        if params.get(parameter) is None
+        parameter: value for parameter, value in defaults.items() if params.get(parameter) is None
     }
     return {**params, "preset": name, **missing}

@@ -360,7 +360,7 @@ class DaskRanker(BaseEstimator):
         if drawn.n_rows == 0:
             raise ValueError("X must have rows, but all its partitions are empty")
         preset = PRESETS[local.preset]
-        wanted = preset.members[0][1] if self.start == "auto" else self.start
+        wanted = preset.members[0].start if self.start == "auto" else self.start
         start = Start.fit(wanted, drawn, objective, seed=self._seed)
         begun = start.added_to(drawn, is_training=True)
         if preset.in_documents:
@@ -473,7 +473,7 @@ class DaskRanker(BaseEstimator):
     ) -> tuple[Start, float]:
         """Return where boosting starts and the mean hessian there, by a sample if need be."""
         preset = PRESETS[self._local_ranker().preset]
-        start = preset.members[0][1] if self.start == "auto" else self.start
+        start = preset.members[0].start if self.start == "auto" else self.start
         if isinstance(start, str):
             start = choose_kind(start, RankingData(columns, None, None), has_labels)
         needs_unit = has_labels and preset.in_documents
