@@ -188,7 +188,7 @@ def test_num_iteration_of_a_sum_of_boosters(data, tmp_path, start):
     ranker = fit(data.X, data, start, preset="balanced")
     ranker.save_model(tmp_path / "model.txt")
     for model in (ranker, Ranker.load_model(tmp_path / "model.txt")):
-        with pytest.raises(ValueError, match="num_iteration must be None for a sum of 3 boosters"):
+        with pytest.raises(ValueError, match="num_iteration must be None for a sum of 4 boosters"):
             model.predict(data.X, num_iteration=3)
         for every in (None, -1, model.best_iteration_):
             np.testing.assert_array_equal(

@@ -111,7 +111,7 @@ def test_balanced_is_the_default(data, fitted):
 
 
 def test_fast_is_what_its_numbers_say(data):
-    named = {"n_estimators": 100, "learning_rate": 0.1, "min_child_samples": 20}
+    named = {"n_estimators": 100, "learning_rate": 0.03, "min_child_samples": 20}
     named |= {"min_child_weight": 1e-9, "reg_lambda": 20.0, "start": "linear"}
     named |= {"subsample": 0.7, "subsample_freq": 1, "colsample_bytree": 0.5}
     models = [
@@ -218,7 +218,7 @@ def test_the_table(name):
     expected |= {"min_child_samples": 20, "colsample_bytree": 0.5, "subsample": 0.7}
     assert {key: found[key] for key in expected} == expected
     assert PRESETS[name].n_folds == {"balanced": 3, "best": 5}[name]
-    assert [member for member, _ in PRESETS[name].members] == ["xendcg", "lambdamart"]
+    assert [member.objective for member in PRESETS[name].members] == ["xendcg", "lambdamart"]
 
 
 def test_lightgbm_defaults_are_one_booster_of_lightgbms_trees(data):
@@ -255,7 +255,10 @@ def test_the_model_is_the_weighted_sum_of_boosters_and_starts(data, seen, preset
     ranker = Ranker(**FEW | {"preset": preset}).fit(data.X, data.y, qid=data.qid)
     _, members, rows, parts, _, grown = seen[0]
     n_folds = {"balanced": 3, "best": 5}[preset]
-    assert len(parts) == n_folds
+    assert len(parts) == n_folds + 1
+    assert list(parts[-1][0]) == list(range(60)), "the last booster of a member sees all queries"
+    assert len(parts[-1][1]) == 0
+    shares = np.append(np.full(n_folds, 0.5 / n_folds), 0.5)
     held_out = [each.held_out for each in grown] + [scores_of_starts(members, rows, parts)]
     values = [ndcg_score(data.y, s, qid=data.qid, k=10, per_query=True) for s in held_out]
     weights = weights_of(values)
@@ -263,16 +266,17 @@ def test_the_model_is_the_weighted_sum_of_boosters_and_starts(data, seen, preset
     coefficients /= coefficients.sum()
     expected, n_trees = np.zeros(len(data.y)), 0
     for coefficient, member, one in zip(coefficients, members, grown, strict=False):
-        for booster, count, start in zip(one.boosters, one.n_trees, member.starts, strict=True):
+        boosters = zip(one.boosters, one.n_trees, member.starts, shares, strict=True)
+        for booster, count, start, share in boosters:
             scores = booster.predict(data.X, num_iteration=count)
             scores = scores if start is None else scores + start
-            expected += coefficient / n_folds * scores
+            expected += coefficient * share * scores
             n_trees += count if coefficient else 0
-    expected += coefficients[2] / n_folds * np.sum(members[0].starts, axis=0)
+    expected += coefficients[2] * (shares @ np.array(members[0].starts))
     np.testing.assert_allclose(ranker.predict(data.X), expected, rtol=0, atol=1e-9)
     assert np.ptp(expected) > 0.1
     assert ranker.best_iteration_ == n_trees
-    assert ranker.n_boosters_ == n_folds * np.count_nonzero(weights[:2])
+    assert ranker.n_boosters_ == (n_folds + 1) * np.count_nonzero(weights[:2])
     assert ranker.booster_.num_trees() == n_trees + ranker.n_start_trees_
     # as many start trees, and no more leaves, than one linear start has
     assert ranker.n_start_trees_ <= data.X.shape[1]
@@ -303,7 +307,7 @@ def test_boosters_did_not_see_the_queries_that_judge_them(data, seen, member):
     inside, outside = list(splits)[fold]
     labels = data.y.copy()
     labels[outside] = labels[outside].max() - labels[outside]
-    seed = 3 + 3 * member + fold
+    seed = 3 + 4 * member + fold
     objective = get_objective(["xendcg", "lambdamart"][member], n_jobs=1)
     start = np.zeros(len(labels))
     if member == 0:
@@ -321,9 +325,11 @@ def test_boosters_did_not_see_the_queries_that_judge_them(data, seen, member):
         "objective": objective, "metric": "None", "verbosity": -1, "num_threads": 1, "seed": seed,
         "learning_rate": 0.1, "num_leaves": 7, "min_data_in_leaf": 20, "feature_fraction": 0.5,
         "bagging_fraction": 0.7, "bagging_freq": 1, "lambda_l2": 20 * unit, "cat_l2": 10 * unit,
-        "cat_smooth": 10 * unit,
+        "cat_smooth": 10 * unit, "lambda_l1": 0.0, "min_gain_to_split": 0.0,
         "min_sum_hessian_in_leaf": 1e-9 * unit, "force_col_wise": True,
     }  # fmt: skip
+    if member == 1:
+        params["bagging_freq"] = 0
     of_data = {"min_data_in_leaf": 20, "verbosity": -1, "force_col_wise": True, "num_threads": 1}
     whole = lgb.Dataset(data.X, labels, group=rows.layout.sizes, params=of_data).construct()
     training, judging = (whole.subset(part).construct() for part in (inside, outside))
@@ -356,7 +362,7 @@ def test_members_stop_at_the_best_pooled_metric(data, seen):
     for member, one in zip(members, grown, strict=True):
         curve = ranker.evals_result_[member.name]["ndcg@10"]
         best = int(np.argmax(curve))
-        assert one.n_trees == [best + 1] * 3
+        assert one.n_trees == [best + 1] * 4
         assert len(curve) == min(best + 1 + 4, 60)
         assert curve[best] == pytest.approx(ndcg_score(data.y, one.held_out, qid=data.qid, k=10))
         stopped.append(len(curve))
@@ -369,7 +375,7 @@ def test_a_metric_where_less_is_better_and_others_that_are_reported(data, seen):
     (*_, grown) = seen[0]
     for one in grown:
         assert list(one.results) == metrics
-        assert one.n_trees == [int(np.argmin(one.results["pairwise_disagreement"])) + 1] * 3
+        assert one.n_trees == [int(np.argmin(one.results["pairwise_disagreement"])) + 1] * 4
     best = min(ranker.members_, key=lambda member: member["cv_score"])
     assert best["weight"] == max(member["weight"] for member in ranker.members_)
 
@@ -447,7 +453,7 @@ def test_members_of_little_weight_are_left_out(data, seen):
     by_name = {member["name"]: member for member in ranker.members_}
     assert by_name["lambdamart from zero"]["weight"] == 0
     assert by_name["xendcg from linear"]["weight"] > 0.3
-    assert ranker.n_boosters_ == ranker.best_iteration_ == 3
+    assert ranker.n_boosters_ == ranker.best_iteration_ == 4
 
 
 # --- penalties in documents ----------------------------------------------------------------------
@@ -734,7 +740,7 @@ def test_many_rows_hold_out_one_part(data, other, seen, monkeypatch):
 def test_a_hundred_thousand_rows_are_many():
     assert cross_fit_module.MOST_ROWS == 100_000
     layout = QueryLayout.from_group([5000] * 20)
-    assert len(cross_fit_module.cut_parts(layout, 3, 0.1, 0)) == 3
+    assert len(cross_fit_module.cut_parts(layout, 3, 0.1, 0)) == 4
     layout = QueryLayout.from_group([5000] * 20 + [1])
     assert len(cross_fit_module.cut_parts(layout, 3, 0.1, 0)) == 1
 
@@ -745,8 +751,8 @@ def test_few_queries_have_few_folds(data, seen, n_queries, n_folds):
     ranker = Ranker(**FEW | {"preset": "best", "n_estimators": 2}, min_child_samples=2)
     ranker.fit(data.X[rows], data.y[rows], qid=data.qid[rows])
     parts = seen[0][3]
-    assert len(parts) == n_folds
-    assert min(len(outside) for _, outside in parts) >= 5
+    assert len(parts) == n_folds + 1
+    assert min(len(outside) for _, outside in parts[:-1]) >= 5
     assert np.isfinite(ranker.cv_predictions_).all()
 
 

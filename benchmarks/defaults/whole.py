@@ -1,4 +1,4 @@
-"""Should a booster of all queries join those of the folds, and should LambdaMART draw rows?
+"""Whether a booster of all queries should join those of the folds, and LambdaMART draw rows.
 
     python -m defaults.whole --data FOLDER
 
