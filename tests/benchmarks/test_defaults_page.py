@@ -1,0 +1,61 @@
+"""The page on how the defaults were chosen says what its tables of results say."""
+
+import csv
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "defaults"
+PAGE = " ".join((FOLDER / "README.md").read_text(encoding="utf-8").split())
+SMALL = {"OHSUMED_QLN", "table_www2018", "target_types_sigir2017", "trec_object_runs"}
+
+
+def lines(name):
+    return list(csv.DictReader((FOLDER / name).open(encoding="utf-8")))
+
+
+def mean_of_sets(rows, metric):
+    by_set = {}
+    for row in rows:
+        by_set.setdefault(row["set"], []).append(float(row[metric]))
+    return np.mean([np.mean(values) for values in by_set.values()])
+
+
+def test_the_booster_of_all_queries():
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^\| \**(\w+ rows?|rows drawn), (.*)$", text, re.MULTILINE)
+    table = [re.split(r"\s*\|\s*", f"{first}, {rest}".replace("*", "")) for first, rest in cells]
+    assert len(table) == 7
+    kept = lines("whole.csv")
+    for trees, share, *values, _ in table:
+        rows = [
+            row
+            for row in kept
+            if row["trees"] == trees and float(row["share of the whole"]) == float(share)
+        ]
+        expected = [
+            mean_of_sets([r for r in rows if r["set"] in SMALL and r["noise"] == noise], "ndcg@10")
+            for noise in ("0.0", "0.6")
+        ]
+        large = [r for r in rows if r["set"] == "aslib_sat12indu" and r["noise"] == "0.0"]
+        expected.append(mean_of_sets(large, "ndcg@10"))
+        assert [float(value) for value in values] == pytest.approx(expected, abs=6e-5), trees
+
+
+@pytest.mark.parametrize(
+    ("variant", "noise", "said"),
+    [
+        ("rate .03, 20 documents", "0.0", r"best clean \(NDCG@5 (\.\d+), @10 (\.\d+);"),
+        ("rate .05", "0.0", r"a rate of \.05 has (\.\d+) and (\.\d+)\)"),
+        ("rate .03, 20 documents", "0.6", r"at 60% noise \((\.\d+) and (\.\d+), against"),
+        ("0.1", "0.6", r"against (\.\d+) and (\.\d+); a rate"),
+        ("rate .1, 20 rows, 20 documents", "0.6", r"a rate of \.1: (\.\d+) and (\.\d+)\)"),
+    ],
+)
+def test_one_booster(variant, noise, said):
+    rows = [r for r in lines("one_booster.csv") if (r["variant"], r["noise"]) == (variant, noise)]
+    expected = [mean_of_sets(rows, metric) for metric in ("ndcg@5", "ndcg@10")]
+    found = re.search(said, PAGE).groups()
+    assert [float(value) for value in found] == pytest.approx(expected, abs=6e-5)
