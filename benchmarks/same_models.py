@@ -24,10 +24,24 @@ from gbrank.preferences import Comparisons
 
 DATA = make_ranking(n_queries=120, random_state=0)
 OTHER = make_ranking(n_queries=40, random_state=1)
+#: One booster with all its parameters said, so that versions with other defaults can be compared.
+TREES = {
+    "n_estimators": 15,
+    "learning_rate": 0.05,
+    "min_child_samples": 50,
+    "min_child_weight": 1e-3,
+    "subsample": 0.7,
+    "subsample_freq": 1,
+    "colsample_bytree": 0.5,
+    "reg_lambda": 5.0,
+    "n_jobs": 1,
+}
+if getattr(Ranker(), "preset", None) == "auto":  # before, penalties were in LightGBM's units
+    TREES["preset"] = "lightgbm"
 
 
 def ranker(objective: str, **params: object) -> str:
-    fitted = Ranker(objective, n_estimators=15, n_jobs=1, random_state=3, **params)
+    fitted = Ranker(objective, **{**TREES, "start": "linear", "random_state": 3, **params})
     valid = {}
     if "early_stopping_rounds" in params and params.get("validation_fraction") is None:
         valid = {"eval_X": OTHER.X, "eval_y": OTHER.y, "eval_qid": OTHER.qid}
@@ -46,7 +60,7 @@ def from_comparisons() -> str:
     better = DATA.y[rows[:, 0]] >= DATA.y[rows[:, 1]]
     winner, loser = np.where(better, rows.T, rows.T[::-1])
     seen = Comparisons(DATA.qid[winner], winner, loser, items="row")
-    learner = Ranker("preference_logistic", n_estimators=15, n_jobs=1)
+    learner = Ranker("preference_logistic", **TREES)
     learner.fit(DATA.X, qid=DATA.qid, preferences=seen)
     return digest(learner.booster_, learner.predict(OTHER.X))
 
@@ -56,6 +70,14 @@ def plain_lightgbm(objective: object) -> str:
     params = {"objective": objective, "num_threads": 1, "verbose": -1, "metric": "None"}
     booster = lgb.train(params, dataset, 15)
     return digest(booster, booster.predict(OTHER.X))
+
+
+def lgbm_ranker(objective: object) -> str:
+    learner = lgb.LGBMRanker(
+        objective=objective, n_estimators=15, n_jobs=1, verbose=-1, metric="None"
+    )
+    learner.fit(DATA.X, DATA.y, group=DATA.group)
+    return digest(learner.booster_, learner.predict(OTHER.X))
 
 
 def digest(booster: lgb.Booster, scores: np.ndarray) -> str:
@@ -75,11 +97,11 @@ def fits() -> dict[str, Callable[[], str]]:
         "Ranker(lambdamart, start=zero)": lambda: ranker("lambdamart", start="zero"),
         "Ranker(xendcg, start=query_linear)": lambda: ranker("xendcg", start="query_linear"),
         "Ranker(kl, early stopping)": lambda: ranker("kl", early_stopping_rounds=5),
-        "Ranker(lambdamart, n_models=2)": lambda: ranker("lambdamart", n_models=2),
         "Ranker(preference_logistic)": from_comparisons,
         "lgb.train(XENDCG)": lambda: plain_lightgbm(XENDCG(generator="lightgbm")),
         "lgb.train(LambdaMART)": lambda: plain_lightgbm(LambdaMART()),
         "lgb.train(ListMLE(k=3))": lambda: plain_lightgbm(ListMLE(k=3)),
+        "lgb.LGBMRanker(LambdaMART)": lambda: lgbm_ranker(LambdaMART(truncation_level=5)),
     }
     return named
 

@@ -13,7 +13,7 @@ from gbrank import XENDCG, QueryKFold, Ranker
 from gbrank.metrics import ndcg_score
 
 GRID = {"objective": ["xendcg", "lambdamart", "listnet"], "num_leaves": [4, 15]}
-FEW = {"n_estimators": 8, "learning_rate": 0.2, "start": "zero", "n_jobs": 1}
+FEW = {"preset": "fast", "n_estimators": 8, "learning_rate": 0.2, "start": "zero", "n_jobs": 1}
 
 
 @pytest.fixture(scope="module")

@@ -61,14 +61,14 @@ def test_in_a_pipeline_with_metadata_routing():
     data = make_ranking(n_queries=40, n_features=8, n_informative=5, random_state=0)
     shifted = data.X + 100.0 * np.random.default_rng(0).normal(size=40)[data.qid][:, None]
     with config_context(enable_metadata_routing=True):
-        ranker = Ranker(n_estimators=10, n_jobs=1, min_child_samples=5)
+        ranker = Ranker(preset="fast", n_estimators=10, n_jobs=1, min_child_samples=5)
         pipeline = make_pipeline(
             QueryScaler().set_fit_request(qid=True).set_transform_request(qid=True),
             ranker.set_fit_request(qid=True).set_score_request(qid=True),
         )
         pipeline.fit(shifted, data.y, qid=data.qid)
         relative = pipeline.score(shifted, data.y, qid=data.qid)
-    plain = Ranker(n_estimators=10, n_jobs=1, min_child_samples=5)
+    plain = Ranker(preset="fast", n_estimators=10, n_jobs=1, min_child_samples=5)
     plain.fit(shifted, data.y, qid=data.qid)
     assert relative > plain.score(shifted, data.y, qid=data.qid) + 0.02
 

@@ -2,7 +2,7 @@
 
 ``xendcg``, ``listmle(k=10)``, ``lightgbm:lambdarank(lambdarank_norm=False)``,
 ``xgboost:rank:ndcg``, ``catboost:YetiRank``, ``floor:ridge``. What stands in brackets are options
-of that objective. ``ranker:default`` is ``gbrank.Ranker()`` as it comes, and
+of that objective. ``ranker:default`` is one booster, ``gbrank.Ranker(preset="fast")``, and
 ``ranker:listnet(start='linear')`` one with that objective and these parameters: it keeps its own
 trees, whatever the settings of the others. ``query_features='zscore'`` is no parameter of it: its
 trees then see, besides each feature, what ``QueryScaler`` makes of it. ``my_losses.py:MyLoss(k=5)``
@@ -95,7 +95,8 @@ def _check_options(objective: ObjectiveName) -> None:
         if objective.family == "gbrank":
             objective.make(seed=0).check_params()
         else:
-            lightgbm_params(Ranker(**ranker_options(objective.options)).get_params(deep=False))
+            options = {"preset": "fast", **ranker_options(objective.options)}
+            lightgbm_params(Ranker(**options).get_params(deep=False))
     except (OSError, TypeError, ValueError, UsageError) as error:
         raise ValueError(f"objective {objective.text!r}: {error}") from error
 

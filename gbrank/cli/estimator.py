@@ -7,8 +7,11 @@ import gbrank
 from gbrank.cli.extensions import find_metric, find_objective
 from gbrank.cli.options import UsageError, as_parameters
 
-#: Trees without and with a validation file, and for how many trees the latter may not improve.
-TREES, MOST_TREES, PATIENCE = 100, 1000, 50
+#: The presets, and those that hold out queries by themselves (importing them takes too long for
+#: ``--help``).
+PRESETS, CROSS_FITTED = ("auto", "fast", "balanced", "best", "lightgbm"), ("balanced", "best")
+#: With a validation file: at most so many trees, and for how many the metric may not improve.
+MOST_TREES, PATIENCE = 1000, 50
 
 #: Parameters of LightGBM that have an option of their own here.
 _OPTION_OF = {
@@ -24,6 +27,57 @@ _OPTION_OF = {
 
 def make_ranker(arguments: argparse.Namespace) -> Any:
     """Return the estimator that the options describe; refuse options that make no sense."""
+    _check_together(arguments)
+    metrics = {text: find_metric(text) for text in arguments.metric}
+    try:
+        ranker = gbrank.Ranker(
+            objective=_make_objective(arguments),
+            preset=arguments.preset,
+            n_estimators=arguments.trees or (MOST_TREES if arguments.valid else None),
+            num_leaves=arguments.leaves,
+            learning_rate=arguments.learning_rate,
+            start=arguments.start,
+            eval_metric=[
+                gbrank.metrics.feval(metric) if ":" in text else text
+                for text, metric in metrics.items()
+            ],
+            random_state=arguments.seed,
+            n_jobs=arguments.threads,
+            verbose=1 if arguments.verbose else -1,
+        )
+    except (TypeError, ValueError) as error:
+        raise UsageError(str(error)) from error
+    ranker.set_params(early_stopping_rounds=_patience(arguments, ranker))
+    _set_lightgbm_parameters(ranker, as_parameters("--lgb", arguments.lgb))
+    return ranker
+
+
+def _check_together(arguments: argparse.Namespace) -> None:
+    """Refuse options that do not go together."""
+    preset = arguments.preset
+    if preset in CROSS_FITTED and arguments.valid:
+        raise UsageError(
+            f"--valid: --preset {preset} holds out queries of the training data; leave --valid "
+            "out, or use --preset fast"
+        )
+    if preset in CROSS_FITTED and arguments.start == "query_linear":
+        raise UsageError(f"--start query_linear is for one booster, not --preset {preset}")
+    if arguments.early_stopping and not arguments.valid and _is_one_booster(arguments):
+        raise UsageError("--early-stopping of one booster needs validation data: --valid FILE")
+    if arguments.objective_parameters and arguments.objective is None:
+        raise UsageError("--set is for parameters of a loss: name it with --objective")
+
+
+def _is_one_booster(arguments: argparse.Namespace) -> bool:
+    auto = arguments.preset == "auto"
+    plain = bool(arguments.valid) or arguments.start == "query_linear"
+    return plain if auto else arguments.preset not in CROSS_FITTED
+
+
+def _make_objective(arguments: argparse.Namespace) -> Any:
+    """Return the loss that was named, with its parameters; ``None`` for what the preset says."""
+    if arguments.objective is None:
+        return None
     parameters = as_parameters("--set", arguments.objective_parameters)
     loss = find_objective(arguments.objective)
     known = loss().get_params()
@@ -35,30 +89,22 @@ def make_ranker(arguments: argparse.Namespace) -> Any:
             )
     if "random_state" in known:
         parameters.setdefault("random_state", arguments.seed)
-    patience = PATIENCE if arguments.early_stopping is None else arguments.early_stopping
-    metrics = {text: find_metric(text) for text in arguments.metric}
-    try:
-        objective = loss(**parameters)
-        objective.check_params()
-        ranker = gbrank.Ranker(
-            objective=objective,
-            n_estimators=arguments.trees or (MOST_TREES if arguments.valid else TREES),
-            num_leaves=arguments.leaves,
-            learning_rate=arguments.learning_rate,
-            start=arguments.start,
-            eval_metric=[
-                gbrank.metrics.feval(metric) if ":" in text else text
-                for text, metric in metrics.items()
-            ],
-            early_stopping_rounds=(patience or None) if arguments.valid else None,
-            random_state=arguments.seed,
-            n_jobs=arguments.threads,
-            verbose=1 if arguments.verbose else -1,
-        )
-    except (TypeError, ValueError) as error:
-        raise UsageError(str(error)) from error
-    _set_lightgbm_parameters(ranker, as_parameters("--lgb", arguments.lgb))
-    return ranker
+    objective = loss(**parameters)
+    objective.check_params()
+    return objective
+
+
+def _patience(arguments: argparse.Namespace, ranker: Any) -> int | None:
+    """Return for how many trees the metric may not improve; ``None`` for what the preset says."""
+    from gbrank.boosting import resolve_preset
+
+    if arguments.valid:
+        rounds = PATIENCE if arguments.early_stopping is None else arguments.early_stopping
+        return rounds or None
+    if arguments.early_stopping == 0 and not _is_one_booster(arguments):
+        # here None is not never: as many as there are trees is
+        return int(resolve_preset(ranker.get_params(deep=False))["n_estimators"])
+    return arguments.early_stopping or None
 
 
 def _set_lightgbm_parameters(ranker: Any, parameters: dict[str, Any]) -> None:

@@ -138,7 +138,7 @@ class TestLine15:
             X = np.random.default_rng(0).normal(size=(120, width))
             np.savez(tmp_path / "a.npz", X=X, y=np.arange(120) % 3, qid=np.arange(120) // 6)
             said = gbrank("train", tmp_path / "a.npz", "--model", tmp_path / "m", "--trees", 1,
-                          "--json")  # fmt: skip
+                          "--preset", "fast", "--json")  # fmt: skip
             assert said.json["start"] == expected
 
     def test_npz_arrays_are_documented(self, gbrank):

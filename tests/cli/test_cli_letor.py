@@ -67,10 +67,19 @@ def test_early_stopping_keeps_the_best_number_of_trees(gbrank, mq2008, tmp_path)
 def test_options_of_train_reach_lightgbm_and_the_loss(gbrank, letor, small, tmp_path):
     gbrank(
         *("train", letor, "--model", tmp_path / "m", "--objective", "xendcg"),
-        *("--set", "gamma=0.25", "neumann_order=4", "--trees", 9, "--leaves", 5),
+        *(
+            "--preset",
+            "lightgbm",
+            "--set",
+            "gamma=0.25",
+            "neumann_order=4",
+            "--trees",
+            9,
+            "--leaves",
+            5,
+        ),
         *("--learning-rate", 0.3, "--seed", 11, "--threads", 1),
         *("--lgb", "max_bin=15", "--lgb", "lambda_l2=2", "min_data_in_leaf=3"),
-        *("--lgb", "bagging_freq=0", "feature_fraction=1.0", "--start", "zero"),
     )
     X, y, qid = small
     params = {
@@ -91,9 +100,70 @@ def test_options_of_train_reach_lightgbm_and_the_loss(gbrank, letor, small, tmp_
     np.testing.assert_array_equal(loaded.predict(X), direct.predict(X))
     assert Ranker.load_model(tmp_path / "m").objective_.get_params()["gamma"] == 0.25
     again = gbrank(
-        "train", letor, "--model", tmp_path / "k", "--objective", "listmle", "--set", "k=3"
+        *("train", letor, "--model", tmp_path / "k", "--objective", "listmle", "--set", "k=3"),
+        *("--trees", 2),
     )
     assert repr(ListMLE(k=3))[:-1] in again.out
+
+
+def test_without_validation_data_queries_are_held_out(gbrank, letor, small, tmp_path):
+    command = ("train", letor, "--model", tmp_path / "m", "--trees", 8, "--threads", 1)
+    found = gbrank(*command, "--metric", "ndcg@5", "err", "--json").json
+    X, y, qid = small
+    ranker = Ranker(n_estimators=8, eval_metric="ndcg@5", n_jobs=1).fit(X, y, qid=qid)
+    # the score is that of out-of-fold predictions, by an NDCG that is not gbrank's
+    expected = ndcg_of_queries(y, ranker.cv_predictions_, qid, 5)
+    held_out = found["held_out"]
+    assert held_out["metric"] == "ndcg@5"
+    assert held_out["score"] == pytest.approx(expected.mean(), abs=1e-9)
+    error = expected.std(ddof=1) / len(expected) ** 0.5
+    assert held_out["standard_error"] == pytest.approx(error, rel=0.02)
+    assert (found["preset"], found["objective"], found["validation"]) == ("balanced", None, {})
+    assert [each["name"] for each in found["members"]] == [
+        *("xendcg from linear", "lambdamart from zero", "linear"),
+    ]
+    assert sum(each["weight"] for each in found["members"]) == pytest.approx(1)
+    kept = [each for each in found["members"] if each["weight"] > 0]
+    assert found["trees"] == sum(each["trees"] for each in kept)
+    booster = lgb.Booster(model_file=str(tmp_path / "m"))
+    assert booster.num_trees() == found["trees"] + found["start_trees"]
+    np.testing.assert_array_equal(booster.predict(X), ranker.predict(X))
+    said = gbrank(*command, "--metric", "ndcg@5").out
+    for number, member in enumerate(found["members"], 1):
+        line = f"member {number}        {member['name']}: weight {member['weight']:.3f}, "
+        assert f"{line}{member['trees']} trees, ndcg@5 {member['cv_score']:.4f}\n" in said
+    assert (
+        f"ndcg@5          {expected.mean():.4f} on held-out queries, with a standard error of "
+        f"{error:.4f}" in said
+    )
+    assert "after 25 trees without a better ndcg@5 on held-out queries" in said
+
+
+def test_presets(gbrank, letor, tmp_path):
+    from gbrank.boosting import PRESETS
+
+    page = gbrank("train", "--help").out
+    assert f"{{{','.join(['auto', *PRESETS])}}}" in page
+    command = ("train", letor, "--model", tmp_path / "m", "--trees", 3, "--json")
+    for preset, boosters in {"fast": 1, "lightgbm": 1, "best": 5}.items():
+        found = gbrank(*command, "--preset", preset, "--objective", "listnet").json
+        assert (found["preset"], found["boosters"]) == (preset, boosters)
+        assert found["objective"] == "ListNet()"
+        assert (found["held_out"] is None) == (boosters == 1)
+    assert gbrank(*command, "--start", "query_linear").json["preset"] == "fast"
+    stopping = {
+        words: gbrank(*command, *words).json["early_stopping"]
+        for words in ((), ("--early-stopping", 2), ("--early-stopping", 0), ("--preset", "fast"))
+    }
+    on_held_out = {"metric": "ndcg@10", "data": None}
+    assert list(stopping.values()) == [
+        *({"rounds": 25, **on_held_out}, {"rounds": 2, **on_held_out}, None, None),
+    ]
+    for name, value in {"trees": "100", "learning_rate": 0.1}.items():
+        assert f"(default {value})" in page, name
+    assert PRESETS["fast"].defaults["n_estimators"] == 100
+    assert PRESETS["balanced"].defaults["n_estimators"] == 500
+    assert {each.defaults["learning_rate"] for each in PRESETS.values()} == {0.1}
 
 
 @pytest.mark.parametrize(

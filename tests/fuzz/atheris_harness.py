@@ -39,7 +39,7 @@ _PATH = Path(_FOLDER.name) / "input.txt"
 
 def _small_model() -> bytes:
     data = make_ranking(n_queries=20, random_state=0)
-    ranker = Ranker("lambdamart", n_estimators=1, num_leaves=3, n_jobs=1)
+    ranker = Ranker("lambdamart", preset="fast", n_estimators=1, num_leaves=3, n_jobs=1)
     ranker.fit(data.X, data.y, qid=data.qid).save_model(_PATH)
     return _PATH.read_bytes()
 

@@ -164,7 +164,7 @@ def fuzz_reader(rng, rounds, folder):
 def fuzz_models(rng, rounds, folder):
     data = make_ranking(n_queries=20, random_state=0)
     path = folder / "model.txt"
-    ranker = Ranker("lambdamart", n_estimators=2, num_leaves=4, n_jobs=1)
+    ranker = Ranker("lambdamart", preset="fast", n_estimators=2, num_leaves=4, n_jobs=1)
     ranker.fit(data.X, data.y, qid=data.qid).save_model(path)
     whole = path.read_bytes()
     for _ in range(rounds):

@@ -58,7 +58,7 @@ def test_letor_reader_reads_what_python_reads(tmp_path_factory, label, value):
 def saved(tmp_path_factory):
     data = make_ranking(n_queries=20, random_state=0)
     path = tmp_path_factory.mktemp("model") / "model.txt"
-    Ranker("lambdamart", n_estimators=2, num_leaves=4, n_jobs=1).fit(
+    Ranker("lambdamart", preset="fast", n_estimators=2, num_leaves=4, n_jobs=1).fit(
         data.X, data.y, qid=data.qid
     ).save_model(path)
     return path.read_bytes()

@@ -167,7 +167,7 @@ def test_scorer_takes_the_query_column_of_the_estimator(frame):
     X, y, qid = frame
     folds = list(GroupKFold(3).split(X, y, qid))
     search = GridSearchCV(
-        Ranker("xendcg", qid="qid", n_estimators=3, min_child_samples=5, n_jobs=1),
+        Ranker("xendcg", preset="fast", qid="qid", n_estimators=3, min_child_samples=5, n_jobs=1),
         {"num_leaves": [3, 7]},
         cv=folds,
         scoring=get_scorer("ndcg@5"),
@@ -182,7 +182,8 @@ def test_scorer_takes_the_query_column_of_the_estimator(frame):
 
 def test_scorer_takes_the_query_column_of_the_last_step_of_a_pipeline(frame):
     X, y, qid = frame
-    steps = [("nothing", FunctionTransformer()), ("rank", Ranker(qid="qid", n_estimators=2))]
+    ranker = Ranker(preset="fast", qid="qid", n_estimators=2)
+    steps = [("nothing", FunctionTransformer()), ("rank", ranker)]
     model = Pipeline(steps).fit(X, y)
     expected = ndcg_score(y, model.predict(X), qid=qid, k=5)
     assert get_scorer("ndcg@5")(model, X, y) == expected

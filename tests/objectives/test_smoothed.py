@@ -72,7 +72,7 @@ def test_more_samples_vary_less():
 
 def test_trains_saves_and_loads(tmp_path):
     data = make_ranking(n_queries=40, random_state=0)
-    params = {"n_estimators": 10, "n_jobs": 1, "min_child_samples": 5}
+    params = {"preset": "fast", "n_estimators": 10, "n_jobs": 1, "min_child_samples": 5}
     ranker = Ranker(Smoothed("lambdamart", scale=0.3), **params)
     ranker.fit(data.X, data.y, qid=data.qid).save_model(tmp_path / "model.txt")
     loaded = Ranker.load_model(tmp_path / "model.txt")

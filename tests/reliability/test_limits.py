@@ -57,8 +57,8 @@ import numpy as np
 from gbrank import Ranker
 rng = np.random.default_rng(0)
 X, y, qid = rng.random((40_000, 50)), rng.integers(0, 3, 40_000), np.arange(40_000) // 20
-small = Ranker(n_estimators=2, n_jobs=1).fit(X[:400], y[:400], qid=qid[:400])
-ranker = Ranker(n_estimators=2, n_jobs=1)
+small = Ranker(preset="fast", n_estimators=2, n_jobs=1).fit(X[:400], y[:400], qid=qid[:400])
+ranker = Ranker(preset="fast", n_estimators=2, n_jobs=1)
 for megabytes in (1, 4, 8):
     limit(megabytes << 20)
     try:
@@ -68,7 +68,7 @@ for megabytes in (1, 4, 8):
         assert not hasattr(ranker, "booster_")
     finally:
         lift()
-again = Ranker(n_estimators=2, n_jobs=1).fit(X[:400], y[:400], qid=qid[:400])
+again = Ranker(preset="fast", n_estimators=2, n_jobs=1).fit(X[:400], y[:400], qid=qid[:400])
 print((again.predict(X) == small.predict(X)).all())
 """
 )
