@@ -1,4 +1,4 @@
-"""Does one booster of the Ranker suit large data? Time and NDCG against plain LightGBM, interleaved.
+"""Does one booster of the Ranker suit large data? Time and NDCG against LightGBM's, interleaved.
 
     python benchmarks/large_data.py                  # 1e5 and 1e6 documents of 136 features
     python benchmarks/large_data.py --documents 100000 --rounds 3

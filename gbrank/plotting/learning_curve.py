@@ -86,8 +86,9 @@ class LearningCurveDisplay(Display):
         ----------
         ranker : Ranker, or dict of them
             A fitted :class:`gbrank.Ranker`, or several by name: anything with ``evals_result_``. A
-            dot marks where early stopping found the best number of trees (``best_iteration_``); the
-            curve begins at tree 0 where ``evals_start_``, a dict ``{dataset: {metric: value}}``,
+            dot marks where early stopping found the best number of trees (``best_iteration_``) of
+            one booster; of a cross-fit each member is a curve, on the queries held out. A curve
+            begins at tree 0 where ``evals_start_``, a dict ``{dataset: {metric: value}}``,
             says what the start alone reached.
         metric, dataset, ax, **kwargs :
             As in :meth:`from_results`.
@@ -106,7 +107,11 @@ class LearningCurveDisplay(Display):
             results[str(name)] = recorded
             starts[str(name)] = getattr(model, "evals_start_", None) or {}
         curves, metric = _choose_curves(results, metric, dataset, named=len(rankers) > 1)
-        trees = {str(name): getattr(model, "best_iteration_", 0) for name, model in rankers.items()}
+        # the trees of a cross-fit are those of all members together, at no place of a curve
+        trees = {
+            str(name): 0 if hasattr(model, "members_") else getattr(model, "best_iteration_", 0)
+            for name, model in rankers.items()
+        }
         best = {
             label: int(trees[name])
             for (name, label), values in curves.items()

@@ -114,7 +114,9 @@ MISTAKES = {
     "predict model.txt small.txt --output model.txt": "--output would overwrite model.txt",
     "convert small.txt ./small.txt": "the target would overwrite small.txt, which is read",
     "completion csh": "invalid choice: 'csh'",
-    "train small.txt --model m --objective xendcg --set k=10": "has no parameter 'k'; it has anneal, eps",
+    "train small.txt --model m --objective xendcg --set k=10": (
+        "xendcg has no parameter 'k'; it has anneal, eps"
+    ),
     "train small.txt --model m --set gamma": "must be NAME=VALUE, got 'gamma'",
     "train small.txt --model m --set gamma=2": "--set is for parameters of a loss: name it with --",
     "train small.txt --model m --objective xendcg --set gamma=2": "gamma must be",

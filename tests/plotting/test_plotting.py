@@ -96,6 +96,18 @@ def test_learning_curves_of_rankers(rankers):
     assert dot.get_ydata().tolist() == [recorded["ndcg@5"][best]]
 
 
+def test_a_cross_fit_has_a_curve_per_member_and_no_dot():
+    data = make_ranking(n_queries=30, random_state=0)
+    ranker = Ranker(n_estimators=8, early_stopping_rounds=2, n_jobs=1)
+    ranker.fit(data.X, data.y, qid=data.qid)
+    ranker.best_iteration_ = 1  # fewer than each curve has, as a blend with one member may
+    display = LearningCurveDisplay.from_ranker(ranker)
+    assert list(display.ax_.lines) == display.lines_
+    for line, (member, recorded) in zip(display.lines_, ranker.evals_result_.items(), strict=True):
+        assert member in line.get_label()
+        assert line.get_ydata().tolist() == recorded["ndcg@10"]
+
+
 def test_learning_curve_of_one_ranker_on_given_axes(rankers):
     models, _ = rankers
     _, ax = pyplot.subplots()
