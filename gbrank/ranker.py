@@ -162,9 +162,11 @@ class Ranker(BaseEstimator):
         :meth:`fit` and :meth:`score` then need no ``qid``, so that scikit-learn's tools work
         without metadata routing.
     lgb_params : dict, default=None
-        Any other LightGBM parameters, e.g. ``{"monotone_constraints": [1, 0, -1]}``.
+        Any other LightGBM parameters, e.g. ``{"monotone_constraints": [1, 0, -1]}``. Those of
+        LightGBM's own losses (``label_gain``, ``sigmoid``, ``lambdarank_truncation_level``,
+        ``lambdarank_norm``, ``objective_seed``) hold for an objective that was not given them.
     random_state : int, default=None
-        Seed of LightGBM, and of an objective that is given by name. ``None`` stands for 0.
+        Seed of LightGBM, and of an objective that was not given one. ``None`` stands for 0.
     n_jobs : int, default=None
         Threads, of LightGBM and of the objective; ``None`` for all CPUs.
     verbose : int, default=-1
@@ -374,7 +376,9 @@ class Ranker(BaseEstimator):
             LightGBM callbacks.
         """
         check_no_placeholders(self.get_params())
-        objective = resolve_objective(self.objective, self.random_state, self.n_jobs)
+        objective = resolve_objective(
+            self.objective, self.random_state, self.n_jobs, self.lgb_params
+        )
         own = resolve_preset(self._own_params())
         check_start(self.start)
         several = PRESETS[self.preset].n_folds > 1
@@ -764,7 +768,7 @@ class Ranker(BaseEstimator):
         members: list[Member] = []
         starts: list[list[Start]] = []
         for given, start in self._wanted_members():
-            objective = resolve_objective(given, self.random_state, self.n_jobs)
+            objective = resolve_objective(given, self.random_state, self.n_jobs, self.lgb_params)
             plain = [objective] * len(parts)
             if bound is not None:
                 objective.set_params(observations=bound)
@@ -1046,24 +1050,30 @@ class Ranker(BaseEstimator):
 # --- what others need too ------------------------------------------------------------------------
 
 
-def resolve_objective(objective: Any, random_state: int | None, n_jobs: int | None) -> Objective:
+def resolve_objective(
+    objective: Any,
+    random_state: int | None,
+    n_jobs: int | None,
+    lgb_params: Mapping[str, Any] | None = None,
+) -> Objective:
     """Return the objective that the parameters of a Ranker stand for, checked; never the given one.
 
     Parameters
     ----------
     objective : name or instance; ``None`` for that of ``preset="fast"``.
-    random_state : seed of an objective that is given by name.
+    random_state : seed of an objective that has none of its own.
     n_jobs : threads of an objective that has no number of its own.
+    lgb_params : LightGBM's parameters, among which some may be the objective's.
     """
-    if objective is None:
-        objective = DEFAULT_OBJECTIVE
-    if isinstance(objective, str):
-        resolved = get_objective(objective)
-        if "random_state" in resolved.get_params() and random_state is not None:
-            check_seed(random_state)
-            resolved.set_params(random_state=int(random_state))
-    else:
-        resolved = clone(get_objective(objective))
+    if random_state is not None:
+        check_seed(random_state)
+    given = get_objective(DEFAULT_OBJECTIVE if objective is None else objective)
+    seed = int(random_state or 0)
+    if random_state is None and getattr(given, "random_state", 0) is None:
+        seed = given.value_of("random_state")
+    # explicitly, as the Ranker's random_state is LightGBM's seed, of which another would follow
+    said = {"objective_seed": seed, **(lgb_params or {})}
+    resolved: Objective = clone(given).with_lightgbm_params(said)
     if resolved.n_jobs is None:
         resolved.set_params(n_jobs=n_jobs)
     resolved.check_params()
@@ -1091,7 +1101,9 @@ def set_trained(
     ranker.booster_ = boosted.booster
     if n_start_trees is None:
         ranker.booster_, n_start_trees = start.merged_into(boosted.booster, boosted.n_trees)
-    ranker.objective_ = resolve_objective(ranker.objective, ranker.random_state, ranker.n_jobs)
+    ranker.objective_ = resolve_objective(
+        ranker.objective, ranker.random_state, ranker.n_jobs, ranker.lgb_params
+    )
     ranker.evals_result_ = boosted.results
     ranker.n_boosters_ = boosted.n_boosters
     ranker.start_kind_, ranker.start_coef_ = start.kind, start.coefficients

@@ -38,7 +38,12 @@ from gbrank.core.queries import QueryLayout
 from gbrank.core.rng import draw_categories, random_key, random_uniform
 from gbrank.core.sorting import sort_by_score, sort_descending
 from gbrank.core.threads import cut_queries, resolve_n_jobs, share_pieces
-from gbrank.core.training_data import TrainingData, bags_by_query
+from gbrank.core.training_data import (
+    TRUE_WORDS,
+    TrainingData,
+    bags_by_query,
+    training_params,
+)
 from gbrank.core.typing import BoolArray, Float32Array, FloatArray, IntArray
 from gbrank.core.validation import (
     as_numbers,
@@ -64,6 +69,7 @@ __all__ = [
     "DISCOUNTS",
     "EXACT_MATH",
     "LARGEST_GAIN",
+    "TRUE_WORDS",
     "BoolArray",
     "DiscountSpec",
     "Float32Array",
@@ -130,6 +136,7 @@ __all__ = [
     "stable_argsort",
     "take_column",
     "take_rows",
+    "training_params",
     "write_atomically",
     "z_scores",
 ]

@@ -191,7 +191,9 @@ class DaskRanker(BaseEstimator):
             Key of each row, for preferences with ``items="key"``.
         """
         local = self._local_ranker()
-        objective = resolve_objective(self.objective, self.random_state, self.n_jobs)
+        objective = resolve_objective(
+            self.objective, self.random_state, self.n_jobs, self.lgb_params
+        )
         X = _blocks.check_features(X)
         column = qid if isinstance(qid, str) else self.qid
         queries = _blocks.query_blocks(X, self.qid if qid is None else qid, "DaskRanker.fit")
@@ -331,7 +333,9 @@ class DaskRanker(BaseEstimator):
         if y is None:
             raise ValueError("DaskRanker.choose_n_estimators needs the labels y")
         params = lightgbm_params(self._local_ranker().get_params(deep=False))
-        objective = resolve_objective(self.objective, self.random_state, self.n_jobs)
+        objective = resolve_objective(
+            self.objective, self.random_state, self.n_jobs, self.lgb_params
+        )
         X = _blocks.check_features(X)
         queries = _blocks.query_blocks(
             X, self.qid if qid is None else qid, "DaskRanker.choose_n_estimators"
