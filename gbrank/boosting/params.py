@@ -60,6 +60,27 @@ def main_names() -> dict[str, str]:
     return {name: main for main, others in find().items() for name in (main, *others)}
 
 
+def take_param(params: Mapping[str, Any], name: str, default: Any) -> tuple[dict[str, Any], Any]:
+    """Return parameters without one of them, by whichever of its names, and its value.
+
+    Parameters
+    ----------
+    params : parameters of LightGBM.
+    name : LightGBM's main name of the one; if it comes by several names, this one counts.
+    default : its value if it is not there.
+
+    Examples
+    --------
+    >>> from gbrank.boosting.params import take_param
+    >>> take_param({"application": "lambdarank", "verbose": -1}, "objective", None)
+    ({'verbose': -1}, 'lambdarank')
+    """
+    known = main_names()
+    found = {key: value for key, value in params.items() if known.get(key, key) == name}
+    others = {key: value for key, value in params.items() if key not in found}
+    return others, found.get(name, next(iter(found.values()), default))
+
+
 def check_bagging_by_query(params: Mapping[str, Any]) -> None:
     """Raise a ``ValueError`` if LightGBM is to bag queries, which custom objectives do not survive.
 

@@ -33,6 +33,7 @@ from gbrank.dask._ranks import rank_blocks
 from gbrank.dask._training import train
 from gbrank.dask.metrics import ndcg_score
 from gbrank.linear import LinearRanker
+from gbrank.metrics import feval
 from gbrank.model_selection import cv
 from gbrank.objectives import Objective, QuerySubsampled
 from gbrank.ranker import Ranker, resolve_objective, set_trained
@@ -352,7 +353,8 @@ class DaskRanker(BaseEstimator):
             make_dataset(start.added_to(drawn, is_training=True), params),
             num_boost_round=max_trees,
             nfold=nfold,
-            metrics=metric,
+            shuffle=True,
+            feval=feval(metric),
             early_stopping_rounds=early_stopping_rounds,
             seed=self._seed,
         )

@@ -78,6 +78,16 @@ class Objective(BaseEstimator, ABC):
 
     n_jobs: int | None = None
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Make the object; ``lgb.train({"objective": XENDCG}, ...)`` is a ``TypeError``."""
+        if any(TrainingData.is_dataset(each) for each in args):
+            raise TypeError(
+                f"LightGBM's objective must be an instance, got the class {cls.__name__}: call it, "
+                f"{cls.__name__}()"
+            )
+        made: Self = super().__new__(cls)
+        return made
+
     # --- what a subclass defines ---------------------------------------------------------------
 
     @abstractmethod
