@@ -3,9 +3,22 @@
 from gbrank.boosting.blend import blend_members
 from gbrank.boosting.cross_fit import GrownMember, Member, Part, cross_fit, cut_parts
 from gbrank.boosting.cv import cv
-from gbrank.boosting.datasets import check_columns, check_dataset, feature_names, make_dataset
+from gbrank.boosting.datasets import (
+    categorical_columns,
+    check_columns,
+    check_dataset,
+    feature_names,
+    make_dataset,
+)
 from gbrank.boosting.held_out import HeldOut, rows_of
-from gbrank.boosting.model_file import is_lightgbm_file, is_model_file, read_model, write_model
+from gbrank.boosting.keywords import HintsAtParameters, evaluation_arguments
+from gbrank.boosting.model_file import (
+    is_lightgbm_file,
+    is_model_file,
+    read_model,
+    save_booster,
+    write_model,
+)
 from gbrank.boosting.model_text import first_trees_of, merge_models, replace_parameters, step_tree
 from gbrank.boosting.params import (
     LIGHTGBM_NAMES,
@@ -16,7 +29,7 @@ from gbrank.boosting.params import (
 )
 from gbrank.boosting.presets import DEFAULT_OBJECTIVE, PRESETS, resolve_preset
 from gbrank.boosting.saved_values import SavedByName, check_no_placeholders
-from gbrank.boosting.train import Boosted, TrainingOptions, boost
+from gbrank.boosting.train import Boosted, TrainingOptions, boost, warn_of_no_splits
 
 __all__ = [
     "DEFAULT_OBJECTIVE",
@@ -25,12 +38,14 @@ __all__ = [
     "Boosted",
     "GrownMember",
     "HeldOut",
+    "HintsAtParameters",
     "Member",
     "Part",
     "SavedByName",
     "TrainingOptions",
     "blend_members",
     "boost",
+    "categorical_columns",
     "check_bagging_by_query",
     "check_columns",
     "check_dataset",
@@ -38,6 +53,7 @@ __all__ = [
     "cross_fit",
     "cut_parts",
     "cv",
+    "evaluation_arguments",
     "feature_names",
     "first_trees_of",
     "is_lightgbm_file",
@@ -51,6 +67,8 @@ __all__ = [
     "replace_parameters",
     "resolve_preset",
     "rows_of",
+    "save_booster",
     "step_tree",
+    "warn_of_no_splits",
     "write_model",
 ]

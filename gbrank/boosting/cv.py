@@ -122,6 +122,8 @@ def cv(
     dataset = _as_dataset(X, y, qid, group, sample_weight, others, keep_rows=init_model is not None)
     layout = QueryLayout.from_group(dataset.get_group())
     labels = dataset.get_label()
+    if not is_dataset:  # one that was made here knows its categories
+        others, _ = take_param(others, "categorical_feature", None)
     if folds is None and is_dataset and shuffle is None and stratify is None:
         check_integer("nfold", nfold, low=2)
         folds = GroupKFold(nfold)

@@ -1,6 +1,6 @@
 """Arrays and numbers: what knows no loss, no LightGBM and no estimator."""
 
-from gbrank.core.data import RankingData
+from gbrank.core.data import RankingData, describe_queries
 from gbrank.core.fastmath import exp, exp32, log, sigmoid
 from gbrank.core.files import atomic_file, removed_if_ended, write_atomically
 from gbrank.core.folds import (
@@ -19,6 +19,7 @@ from gbrank.core.frames import (
     is_sequence,
     is_table,
     numeric_matrix,
+    select_columns,
     take_column,
     take_rows,
 )
@@ -104,6 +105,7 @@ __all__ = [
     "count_rows",
     "count_rows_of",
     "cut_queries",
+    "describe_queries",
     "did_you_mean",
     "draw_categories",
     "draw_queries",
@@ -127,6 +129,7 @@ __all__ = [
     "ranks",
     "removed_if_ended",
     "resolve_n_jobs",
+    "select_columns",
     "share_pieces",
     "shares",
     "sigmoid",

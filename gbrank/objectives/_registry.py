@@ -114,7 +114,7 @@ def get_objective(objective: str | Objective, /, **params: Any) -> Objective:
         raise TypeError(
             f"objective must be a name or an instance of gbrank.Objective, got {objective!r}"
         )
-    name = _ALIASES.get(objective, objective)
+    name = objective if objective in _REGISTRY else _ALIASES.get(objective, objective)
     if name not in _REGISTRY:
         raise ValueError(
             f"objective must be one of {list_objectives()}, or a name made known with "

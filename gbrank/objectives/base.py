@@ -6,6 +6,7 @@ of a query is (:meth:`Objective.query_loss`). Everything else is here, once.
 """
 
 import copy
+import warnings
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -353,6 +354,8 @@ class Objective(BaseEstimator, ABC):
             bound = self.with_lightgbm_params(training_params(b))
             training = bound.bind(labels, group, weight, iteration=iteration, n_jobs=n_jobs)
             check_scores(scores, training.layout)
+            if getattr(self, "observations", None) is None and not self.needs_observations:
+                _warn_of_nothing_to_rank(labels, training.layout)
             self._keep_training(scores, training, sources)
         return training.advance(scores)
 
@@ -393,6 +396,20 @@ class Objective(BaseEstimator, ABC):
             }
         )
         return twin
+
+
+def _warn_of_nothing_to_rank(labels: Any, layout: QueryLayout) -> None:
+    """Warn where no query has two documents that could be in a wrong order."""
+    what = ""
+    filled = layout.sizes > 0
+    if layout.sizes.max(initial=0) < 2:
+        what = "every query has a single document: check that qid is the query's id, not the row's"
+    elif filled.any():
+        values, starts = np.asarray(labels), layout.bounds[:-1][filled]
+        if (np.maximum.reduceat(values, starts) == np.minimum.reduceat(values, starts)).all():
+            what = "the labels of every query are all equal: check the labels, and the queries"
+    if what:
+        warnings.warn(f"there is nothing to rank, as {what}", stacklevel=3)
 
 
 def _check_training_data(data: TrainingData) -> None:
