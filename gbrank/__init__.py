@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gbrank._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from gbrank.boosting import save_booster as save_booster
     from gbrank.model_selection import QueryKFold as QueryKFold
     from gbrank.model_selection import QueryShuffleSplit as QueryShuffleSplit
     from gbrank.model_selection import cv as cv
@@ -25,6 +26,7 @@ _HOMES = {
     "get_objective": "objectives",
     "list_objectives": "objectives",
     "register_objective": "objectives",
+    "save_booster": "boosting",
 }
 _MODULES = (
     "cli",

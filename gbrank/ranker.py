@@ -23,17 +23,20 @@ from gbrank.boosting import (
     Boosted,
     GrownMember,
     HeldOut,
+    HintsAtParameters,
     Member,
     Part,
     SavedByName,
     TrainingOptions,
     blend_members,
     boost,
+    categorical_columns,
     check_columns,
     check_dataset,
     check_no_placeholders,
     cross_fit,
     cut_parts,
+    evaluation_arguments,
     feature_names,
     first_trees_of,
     in_lightgbm_units,
@@ -46,6 +49,7 @@ from gbrank.boosting import (
     read_model,
     resolve_preset,
     rows_of,
+    warn_of_no_splits,
     write_model,
 )
 from gbrank.core import (
@@ -59,11 +63,13 @@ from gbrank.core import (
     check_seed,
     column_names,
     count_rows_of,
+    describe_queries,
     hold_out_queries,
     is_sequence,
     is_table,
     one_column,
     resolve_n_jobs,
+    select_columns,
     take_column,
 )
 from gbrank.metrics import Metric, feval, get_metric, ndcg_score, text_table
@@ -74,7 +80,7 @@ from gbrank.start import Start, add_up, check_start, fit_starts
 __all__ = ["Ranker", "resolve_objective", "set_trained"]
 
 
-class Ranker(BaseEstimator):
+class Ranker(HintsAtParameters, BaseEstimator):
     """Gradient boosted trees for ranking: LightGBM's trees, any of gbrank's losses.
 
     Parameters are named as in LightGBM's scikit-learn interface. Their defaults are not LightGBM's:
@@ -164,9 +170,11 @@ class Ranker(BaseEstimator):
         :meth:`fit` and :meth:`score` then need no ``qid``, so that scikit-learn's tools work
         without metadata routing.
     lgb_params : dict, default=None
-        Any other LightGBM parameters, e.g. ``{"monotone_constraints": [1, 0, -1]}``.
+        Any other LightGBM parameters, e.g. ``{"monotone_constraints": [1, 0, -1]}``. Those of
+        LightGBM's own losses (``label_gain``, ``sigmoid``, ``lambdarank_truncation_level``,
+        ``lambdarank_norm``, ``objective_seed``) hold for an objective that was not given them.
     random_state : int, default=None
-        Seed of LightGBM, and of an objective that is given by name. ``None`` stands for 0.
+        Seed of LightGBM, and of an objective that was not given one. ``None`` stands for 0.
     n_jobs : int, default=None
         Threads, of LightGBM and of the objective; ``None`` for all CPUs.
     verbose : int, default=-1
@@ -318,6 +326,8 @@ class Ranker(BaseEstimator):
         eval_qid: Any = None,
         eval_sample_weight: Any = None,
         eval_init_score: Any = None,
+        eval_set: Any = None,
+        eval_group: Any = None,
         init_model: Any = None,
         callbacks: Sequence[Callable[..., Any]] | None = None,
     ) -> Self:
@@ -342,19 +352,24 @@ class Ranker(BaseEstimator):
             the order of first appearance, which is the weight of all its rows.
         init_score : array of shape (n_rows,)
             Scores to start from instead of 0. As in LightGBM they are not part of the model:
-            :meth:`predict` returns what the trees add to them.
+            :meth:`predict` returns what the model adds to them. A ``start`` is fitted as if they
+            were not there, and boosting begins at the sum of both, of which only the start is part
+            of the model.
         preferences : Comparisons, Selections or PartialOrders
             Observations of :mod:`gbrank.preferences` to learn from instead of labels, by an
             objective that takes them: ``UStatistic``, ``PreferenceLogistic``,
             ``PairwiseLogistic``. They name rows of ``X`` in its order, or keys.
         keys : array of shape (n_rows,)
             Key of each row, for preferences with ``items="key"``.
-        eval_X, eval_y, eval_qid : one evaluation set, or a tuple of several
+        eval_X, eval_y, eval_qid : one evaluation set, or a tuple or list of several
             Queries on which ``eval_metric`` is computed after each tree. ``eval_qid`` is not needed
             if the queries are a column. With a ``preset`` that holds out queries of ``X`` itself
             they are an error.
         eval_sample_weight, eval_init_score : as ``sample_weight`` and ``init_score``, of each set
             A query counts with its mean row weight.
+        eval_set, eval_group : list of pairs (X, y), list of arrays
+            Evaluation sets as ``LGBMRanker`` takes them: ``eval_set`` in the place of ``eval_X``
+            and ``eval_y``, the numbers of rows of queries in the place of ``eval_qid``.
         init_model : Booster, Ranker or path
             Model whose training is continued; the trees that it predicts with are part of the
             result. Columns must be those it was trained on, in the same order; categories may
@@ -363,8 +378,22 @@ class Ranker(BaseEstimator):
             LightGBM callbacks.
         """
         check_no_placeholders(self.get_params())
-        objective = resolve_objective(self.objective, self.random_state, self.n_jobs)
+        objective = resolve_objective(
+            self.objective, self.random_state, self.n_jobs, self.lgb_params
+        )
         check_start(self.start)
+        evaluation_given = evaluation_arguments(
+            {
+                "eval_X": eval_X,
+                "eval_y": eval_y,
+                "eval_qid": eval_qid,
+                "eval_sample_weight": eval_sample_weight,
+                "eval_init_score": eval_init_score,
+            },
+            eval_set,
+            eval_group,
+        )
+        eval_X, eval_y, eval_qid, eval_sample_weight, eval_init_score = evaluation_given.values()
         observed = _observations(objective, preferences)
         sets = (eval_X, eval_y, eval_qid, eval_sample_weight, eval_init_score)
         no_labels = y is None and observed is not None
@@ -415,7 +444,14 @@ class Ranker(BaseEstimator):
             if continued is None:
                 wanted = PRESETS[name].members[0].start if self.start == "auto" else self.start
                 seed = int(self.random_state or 0)
-                start = Start.fit(wanted, training, objective, has_labels=has_labels, seed=seed)
+                start = Start.fit(
+                    wanted,
+                    training,
+                    objective,
+                    has_labels=has_labels,
+                    seed=seed,
+                    left_out=categorical_columns(params, training.X),
+                )
         evaluation += [model._read_evaluation_set(given, params, training) for given in evaluated]
         if isinstance(training, RankingData):
             training = start.added_to(training, is_training=True)
@@ -757,6 +793,7 @@ class Ranker(BaseEstimator):
             show_progress=self.verbose >= 1,
         )
         grown = cross_fit(params, members, data, parts, held_out, options, self.lgb_params)
+        warn_of_no_splits([booster for each in grown for booster in each.boosters])
         blended = _Members(members, starts, grown, data, parts, held_out)
         blended.set_trained(model, order)
         model.preset_ = own["preset"]
@@ -778,7 +815,7 @@ class Ranker(BaseEstimator):
         wanted = PRESETS[own["preset"]].members
         for settings in wanted if self.objective is None else wanted[:1]:
             given = settings.objective if self.objective is None else self.objective
-            objective = resolve_objective(given, self.random_state, self.n_jobs)
+            objective = resolve_objective(given, self.random_state, self.n_jobs, self.lgb_params)
             plain = [objective] * len(parts)
             if bound is not None:
                 objective.set_params(observations=bound)
@@ -809,7 +846,14 @@ class Ranker(BaseEstimator):
     ) -> list[Start]:
         """Return the start of each part; zero, if one breaks the constraints of the trees."""
         seed = int(self.random_state or 0)
-        starts = fit_starts(start, data, [inside for inside, _ in parts], objectives, seed=seed)
+        starts = fit_starts(
+            start,
+            data,
+            [inside for inside, _ in parts],
+            objectives,
+            seed=seed,
+            left_out=categorical_columns(params, data.X),
+        )
         constraints = monotone_constraints(params)
         if all(each.honours(constraints) for each in starts):
             return starts
@@ -901,7 +945,13 @@ class Ranker(BaseEstimator):
         if group is None:
             qid = self._queries_of(X, qid, caller)
         X = self._validate_features(self._features_only(X), reset=reset)
-        return RankingData.checked(X, y, qid, group, sample_weight, init_score)
+        data = RankingData.checked(X, y, qid, group, sample_weight, init_score)
+        self._show_queries(caller, data.y, data.layout)
+        return data
+
+    def _show_queries(self, caller: str, labels: ArrayLike, layout: QueryLayout) -> None:
+        if self.verbose >= 1:
+            print(f"{caller}: {describe_queries(labels, layout)}", file=sys.stderr, flush=True)
 
     def _read_dataset(
         self, dataset: lgb.Dataset, params: dict[str, Any], given: tuple[Any, ...]
@@ -919,6 +969,8 @@ class Ranker(BaseEstimator):
                 "init_score, and use start='zero'"
             )
         check_dataset(dataset, params, "X")
+        layout = QueryLayout.from_group(dataset.get_group())
+        self._show_queries("Ranker.fit", dataset.get_label(), layout)
         self.qid_column_ = None
         self.n_features_in_ = dataset.num_feature()
         columns = feature_names(dataset)
@@ -972,8 +1024,14 @@ class Ranker(BaseEstimator):
         """
         if is_sequence(X):
             return self._validate_sequence(X, reset=reset)
+        check_columns(X)
+        if hasattr(X, "shape") and len(X.shape) == 2 and X.shape[0] == 0:
+            raise ValueError(f"X has no rows: its shape is {tuple(X.shape)}")
         if is_table(X):
-            check_columns(X)
+            if X.shape[1] == 0:
+                raise ValueError("X has no columns to learn from")
+            if not reset:
+                X = self._in_order_of_training(X)
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         return validate_data(
@@ -985,6 +1043,12 @@ class Ranker(BaseEstimator):
             ensure_all_finite=False,
             ensure_min_samples=2 if reset else 1,
         )
+
+    def _in_order_of_training(self, X: Any) -> Any:
+        """Return a table whose columns are in the order of training, if they are the same ones."""
+        names, known = column_names(X), list(getattr(self, "feature_names_in_", []))
+        same = len(names) == len(known) and set(names) == set(known)
+        return select_columns(X, known) if same and names != known else X
 
     def _validate_sequence(self, X: Any, *, reset: bool) -> Any:
         parts = X if isinstance(X, list) else [X]
@@ -1039,24 +1103,30 @@ class Ranker(BaseEstimator):
 # --- what others need too ------------------------------------------------------------------------
 
 
-def resolve_objective(objective: Any, random_state: int | None, n_jobs: int | None) -> Objective:
+def resolve_objective(
+    objective: Any,
+    random_state: int | None,
+    n_jobs: int | None,
+    lgb_params: Mapping[str, Any] | None = None,
+) -> Objective:
     """Return the objective that the parameters of a Ranker stand for, checked; never the given one.
 
     Parameters
     ----------
     objective : name or instance; ``None`` for that of ``preset="fast"``.
-    random_state : seed of an objective that is given by name.
+    random_state : seed of an objective that has none of its own.
     n_jobs : threads of an objective that has no number of its own.
+    lgb_params : LightGBM's parameters, among which some may be the objective's.
     """
-    if objective is None:
-        objective = DEFAULT_OBJECTIVE
-    if isinstance(objective, str):
-        resolved = get_objective(objective)
-        if "random_state" in resolved.get_params() and random_state is not None:
-            check_seed(random_state)
-            resolved.set_params(random_state=int(random_state))
-    else:
-        resolved = clone(get_objective(objective))
+    if random_state is not None:
+        check_seed(random_state)
+    given = get_objective(DEFAULT_OBJECTIVE if objective is None else objective)
+    seed = int(random_state or 0)
+    if random_state is None and getattr(given, "random_state", 0) is None:
+        seed = given.value_of("random_state")
+    # explicitly, as the Ranker's random_state is LightGBM's seed, of which another would follow
+    said = {"objective_seed": seed, **(lgb_params or {})}
+    resolved: Objective = clone(given).with_lightgbm_params(said)
     if resolved.n_jobs is None:
         resolved.set_params(n_jobs=n_jobs)
     resolved.check_params()
@@ -1084,7 +1154,9 @@ def set_trained(
     ranker.booster_ = boosted.booster
     if n_start_trees is None:
         ranker.booster_, n_start_trees = start.merged_into(boosted.booster, boosted.n_trees)
-    ranker.objective_ = resolve_objective(ranker.objective, ranker.random_state, ranker.n_jobs)
+    ranker.objective_ = resolve_objective(
+        ranker.objective, ranker.random_state, ranker.n_jobs, ranker.lgb_params
+    )
     ranker.evals_result_ = boosted.results
     ranker.n_boosters_ = boosted.n_boosters
     ranker.start_kind_, ranker.start_coef_ = start.kind, start.coefficients

@@ -80,6 +80,7 @@ class Start:
         has_labels: bool = True,
         seed: int = 0,
         steps: Any = None,
+        left_out: Sequence[int] = (),
     ) -> Self:
         """Return the start that the Ranker's parameter ``start`` stands for, fitted.
 
@@ -92,6 +93,7 @@ class Start:
         seed : of a linear start.
         steps : of :meth:`gbrank.linear.LinearRanker.cut_features`, for a linear start; by default
             from ``data``.
+        left_out : numbers of columns that a linear start does not use: those of categories.
         """
         if not isinstance(start, str):
             return cls("model", _frozen(start, data, has_labels))
@@ -99,6 +101,13 @@ class Start:
         if kind == "zero":
             return cls()
         relative = kind == "query_linear"
+        if left_out and relative:
+            raise ValueError(
+                "start='query_linear' takes all columns as numbers, but lgb_params has "
+                "categorical_feature: use start='linear' or 'zero'"
+            )
+        if left_out and steps is None:
+            steps = _cut_features(data, seed, left_out)
         linear, training_scores = _fit_linear(relative, data, objective, seed, steps)
         coefficients = linear.coef_[:, RELATIVE:].copy() if relative else None
         return cls(kind, linear, coefficients, training_scores)
@@ -209,6 +218,7 @@ def fit_starts(
     *,
     has_labels: bool = True,
     seed: int = 0,
+    left_out: Sequence[int] = (),
 ) -> list[Start]:
     """Return the start of each part of the data; features are cut into steps once, for all.
 
@@ -218,16 +228,21 @@ def fit_starts(
     data : checked rows.
     parts : the numbers of the queries that each start is fitted to.
     objectives : whose scale the scores of each get.
-    has_labels, seed : as in :meth:`Start.fit`.
+    has_labels, seed, left_out : as in :meth:`Start.fit`.
     """
     kind = choose_kind(start, data, has_labels)
     if kind == "zero":
         return [Start() for _ in parts]
-    steps = LinearRanker(random_state=seed).cut_features(data)
+    steps = _cut_features(data, seed, left_out)
     return [
         Start.fit(kind, data.take(queries), objective, seed=seed, steps=steps)
         for queries, objective in zip(parts, objectives, strict=True)
     ]
+
+
+def _cut_features(data: RankingData, seed: int, left_out: Sequence[int]) -> list[Any]:
+    steps = LinearRanker(random_state=seed).cut_features(data)
+    return [None if at in left_out else each for at, each in enumerate(steps)]
 
 
 def add_up(starts: Sequence[Start], factors: Sequence[float]) -> Start:

@@ -10,10 +10,23 @@ from gbrank.boosting.cross_fit import (
     part_shares,
 )
 from gbrank.boosting.cv import cv
-from gbrank.boosting.datasets import check_columns, check_dataset, feature_names, make_dataset
+from gbrank.boosting.datasets import (
+    categorical_columns,
+    check_columns,
+    check_dataset,
+    feature_names,
+    make_dataset,
+)
 from gbrank.boosting.documents import in_lightgbm_units, mean_hessian
 from gbrank.boosting.held_out import HeldOut, rows_of
-from gbrank.boosting.model_file import is_lightgbm_file, is_model_file, read_model, write_model
+from gbrank.boosting.keywords import HintsAtParameters, evaluation_arguments
+from gbrank.boosting.model_file import (
+    is_lightgbm_file,
+    is_model_file,
+    read_model,
+    save_booster,
+    write_model,
+)
 from gbrank.boosting.model_text import first_trees_of, merge_models, replace_parameters, step_tree
 from gbrank.boosting.params import (
     LIGHTGBM_NAMES,
@@ -30,7 +43,7 @@ from gbrank.boosting.presets import (
     resolve_preset,
 )
 from gbrank.boosting.saved_values import SavedByName, check_no_placeholders
-from gbrank.boosting.train import Boosted, TrainingOptions, boost
+from gbrank.boosting.train import Boosted, TrainingOptions, boost, warn_of_no_splits
 
 __all__ = [
     "AUTO",
@@ -41,12 +54,14 @@ __all__ = [
     "Boosted",
     "GrownMember",
     "HeldOut",
+    "HintsAtParameters",
     "Member",
     "Part",
     "SavedByName",
     "TrainingOptions",
     "blend_members",
     "boost",
+    "categorical_columns",
     "check_bagging_by_query",
     "check_columns",
     "check_dataset",
@@ -54,6 +69,7 @@ __all__ = [
     "cross_fit",
     "cut_parts",
     "cv",
+    "evaluation_arguments",
     "feature_names",
     "first_trees_of",
     "in_lightgbm_units",
@@ -70,6 +86,8 @@ __all__ = [
     "replace_parameters",
     "resolve_preset",
     "rows_of",
+    "save_booster",
     "step_tree",
+    "warn_of_no_splits",
     "write_model",
 ]

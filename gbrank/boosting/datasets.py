@@ -1,12 +1,14 @@
 """LightGBM Datasets of whole queries, and which columns go with which model."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import lightgbm as lgb
 import numpy as np
 
 from gbrank.boosting.model_text import numeric_features
+from gbrank.boosting.params import take_param
 from gbrank.core import (
     RankingData,
     as_lightgbm_input,
@@ -16,6 +18,8 @@ from gbrank.core import (
     take_rows,
 )
 
+# How types of dates, times and their differences are called in NumPy, pandas, polars and pyarrow.
+_TIMES = ("date", "time", "duration", "period")
 # LightGBM writes names into JSON and, line by line, into its own text.
 _SPECIAL = '",:[]{}\n\r\0'
 
@@ -43,6 +47,8 @@ def make_dataset(
         check_same_columns(continued, names or None, X.shape[1])
         X = _with_categories_of(continued, X)
     weight, init_score = data.sample_weight, data.init_score
+    others, _ = take_param(params, "categorical_feature", None)
+    categorical = categorical_columns(params, X)
     return lgb.Dataset(
         X,
         layout.sort(data.y),
@@ -50,8 +56,45 @@ def make_dataset(
         weight=None if weight is None else layout.sort(weight),
         init_score=None if init_score is None else layout.sort(init_score),
         reference=reference,
-        params=params,
+        # of those that a table says by itself LightGBM finds out more
+        categorical_feature=categorical or "auto",
+        params=others,
     )
+
+
+def categorical_columns(params: Mapping[str, Any], X: Any) -> list[int]:
+    """Return the numbers of the columns that ``categorical_feature`` names; none without it.
+
+    Parameters
+    ----------
+    params : parameters of LightGBM: numbers or names, in a list or as LightGBM's text.
+    X : the features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbrank.boosting.datasets import categorical_columns
+    >>> categorical_columns({"categorical_feature": [0, 2]}, np.ones((5, 3)))
+    [0, 2]
+    """
+    _, given = take_param(params, "categorical_feature", None)
+    if given is None or (isinstance(given, str) and given in ("", "auto")):
+        return []
+    if isinstance(given, str):
+        given = given.removeprefix("name:").split(",")
+    names = [str(name) for name in column_names(X)]
+    n_columns = len(names) if names else None if is_sequence(X) else X.shape[1]
+    numbers = []
+    for each in np.ravel(given).tolist():
+        word = str(each)
+        number = names.index(word) if word in names else int(word) if word.isdigit() else -1
+        if number < 0 or (n_columns is not None and number >= n_columns):
+            known = f"names {names}" if names else f"numbers 0 to {(n_columns or 0) - 1}"
+            raise ValueError(
+                f"lgb_params: categorical_feature must be columns of X, by {known}, got {each!r}"
+            )
+        numbers.append(number)
+    return sorted(set(numbers))
 
 
 def check_dataset(dataset: lgb.Dataset, params: dict[str, Any], name: str) -> lgb.Dataset:
@@ -113,13 +156,27 @@ def check_columns(X: Any) -> None:
             "column names must differ, also when LightGBM writes _ for a space, but "
             f"{times} columns are named {' or '.join(map(repr, same))}"
         )
-    types = X.schema.items() if hasattr(X, "get_column") else ()  # of polars
-    for name, kind in types:
+    for name, kind in _types(X):
+        if str(kind).lower().startswith(_TIMES):
+            raise ValueError(
+                f"{name} is of type {kind}, which trees have no numbers for: turn it into numbers, "
+                "such as days since a date"
+            )
         if "Int128" in str(kind):
             raise ValueError(
-                f"column {name!r} is of type {kind}, which LightGBM has no numbers for: cast it "
+                f"{name} is of type {kind}, which LightGBM has no numbers for: cast it "
                 "to Float64 or Int64"
             )
+
+
+def _types(X: Any) -> list[tuple[str, Any]]:
+    """Return what each column of a table is called and its type; of an array, that of the whole."""
+    if is_table(X):
+        fields = X.dtypes if hasattr(X, "dtypes") else X.schema.types
+        return [
+            (f"column {name!r}", kind) for name, kind in zip(column_names(X), fields, strict=True)
+        ]
+    return [("X", X.dtype)] if hasattr(X, "dtype") else []
 
 
 def _as_written(name: str) -> str:

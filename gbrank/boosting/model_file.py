@@ -2,7 +2,8 @@
 
 The text names ``lambdarank`` as objective: see :func:`gbrank.boosting.model_text.portable_text`.
 The real objective and whatever else belongs to the model are one line of JSON inside the parameters
-block, ``[gbrank: {...}]``, which LightGBM carries along when it writes the model again.
+block, ``[gbrank: ]: {...}``, which LightGBM carries along when it writes the model again. It reads
+the line as a parameter without a value, and so does not warn of one that it does not know.
 
 The last entry of that line is a SHA-256 of the whole file, its own 64 digits read as zeros. So a
 file in which one byte has changed is not believed.
@@ -18,7 +19,13 @@ from typing import Any, NoReturn
 
 import lightgbm as lgb
 
-from gbrank.boosting.model_text import FIRST_LINE, is_complete, portable_text
+from gbrank.boosting.model_text import (
+    FIRST_LINE,
+    RANKING_OBJECTIVES,
+    is_complete,
+    named_objective,
+    portable_text,
+)
 from gbrank.boosting.saved_values import decode, encode
 from gbrank.core import write_atomically
 
@@ -26,7 +33,7 @@ from gbrank.core import write_atomically
 FORMAT = 1
 
 _OUR_LINE_OPENS = b"\n[gbrank: "
-_OUR_LINE = re.compile(rb"^\[gbrank: (\{.*\})\]\n", re.MULTILINE)
+_OUR_LINE = re.compile(rb"^\[gbrank: \]: (\{.*\})\n", re.MULTILINE)
 _CHECKSUM_OPENS, _CHECKSUM_CLOSES = ', "checksum": "sha256:', '"}'
 _CHECKSUM = re.compile(f"{_CHECKSUM_OPENS}([0-9a-f]{{64}}){_CHECKSUM_CLOSES}$".encode())
 _ZEROS = b"0" * 64
@@ -69,10 +76,65 @@ def write_model(
     """
     text, rest = portable_text(booster, num_iteration)
     ours = json.dumps(_stamped(metadata), allow_nan=False)[: -len("}")]
-    before = f"{text}[gbrank: {ours}{_CHECKSUM_OPENS}".encode()
-    after = f"{_CHECKSUM_CLOSES}]\n{rest}".encode()
+    before = f"{text}[gbrank: ]: {ours}{_CHECKSUM_OPENS}".encode()
+    after = f"{_CHECKSUM_CLOSES}\n{rest}".encode()
     checksum = hashlib.sha256(before + _ZEROS + after).hexdigest().encode()
     write_atomically(path, before + checksum + after)
+
+
+def save_booster(
+    booster: lgb.Booster | lgb.LGBMModel,
+    path: str | os.PathLike[str],
+    *,
+    num_iteration: int | None = None,
+) -> None:
+    """Write a model of ``lgb.train`` or ``LGBMRanker`` with one of our objectives, to travel.
+
+    LightGBM's own ``save_model`` leaves the objective out of such a model: ONNX converters then
+    reject it, and ``Booster.refit`` fails. Here the file names ``lambdarank`` instead, which leaves
+    scores as they are, too. Nothing else differs: LightGBM, treelite and converters read it, and
+    predict the same. (``refit`` then takes the gradients of ``lambdarank``.) The file is replaced
+    in one step or not at all. A :class:`gbrank.Ranker` has a ``save_model`` of its own.
+
+    Parameters
+    ----------
+    booster : lightgbm.Booster, or a fitted estimator of LightGBM
+        The model.
+    path : str or path
+        The file; its folder must exist.
+    num_iteration : int, default=None
+        Number of trees to write; ``None`` for as many as ``booster.predict`` uses.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import lightgbm as lgb
+    >>> from gbrank import XENDCG, save_booster
+    >>> from gbrank.data import make_ranking
+    >>> data = make_ranking(n_queries=30, random_state=0)
+    >>> training = lgb.Dataset(data.X, data.y, group=data.group)
+    >>> booster = lgb.train({"objective": XENDCG(), "verbose": -1}, training, 3)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "model.txt"
+    ...     save_booster(booster, path)
+    ...     same = lgb.Booster(model_file=path)
+    >>> bool((same.predict(data.X) == booster.predict(data.X)).all())
+    True
+    """
+    model = booster.booster_ if isinstance(booster, lgb.LGBMModel) else booster
+    if not isinstance(model, lgb.Booster):
+        remedy = ": use its save_model" if hasattr(model, "save_model") else ""
+        raise TypeError(
+            "booster must be a lightgbm.Booster or LGBMRanker, got "
+            f"{type(booster).__name__}{remedy}"
+        )
+    objective = named_objective(model)
+    if objective not in RANKING_OBJECTIVES:
+        raise ValueError(
+            f"the objective of the model is LightGBM's {objective!r}, not one for ranking: use its "
+            "save_model"
+        )
+    write_atomically(path, "".join(portable_text(model, num_iteration)).encode())
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[lgb.Booster, dict[str, Any]]:

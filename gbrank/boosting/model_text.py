@@ -16,6 +16,8 @@ import numpy as np
 from gbrank.core import FloatArray, IntArray
 
 FIRST_LINE = "tree\n"
+#: What a model for ranking says its objective is; nothing, if that was a custom one.
+RANKING_OBJECTIVES = (None, "lambdarank", "rank_xendcg")
 _NUMBERED = re.compile(r"^Tree=\d+\n")
 _PARAMETERS, _END_OF_PARAMETERS = "\nparameters:\n", "\nend of parameters\n"
 # Lines of a tree that are outputs: the last two of linear leaves.
@@ -174,6 +176,13 @@ def portable_text(booster: lgb.Booster, num_iteration: int | None) -> tuple[str,
     parameters = re.sub(r"\[gbrank: .*\n", "", parameters)  # of the file it was loaded from
     parameters = re.sub(r"\[objective: .*\]", "[objective: lambdarank]", parameters, count=1)
     return f"{top}{names}{trees}{opening}{parameters}", f"{closing}{rest}"
+
+
+def named_objective(booster: lgb.Booster) -> str | None:
+    """Return the objective that a model names; ``None`` for a custom one."""
+    header = booster.model_to_string(num_iteration=1).partition("\nfeature_names=")[0]
+    found = re.search(r"^objective=(\S+)", header, re.MULTILINE)
+    return found[1] if found else None
 
 
 def replace_parameters(booster: lgb.Booster, values: Mapping[str, str]) -> lgb.Booster:

@@ -12,6 +12,7 @@ import lightgbm as lgb
 from gbrank.boosting.presets import resolve_preset
 from gbrank.core import (
     bags_by_query,
+    check_choice,
     check_integer,
     check_number,
     check_seed,
@@ -35,8 +36,8 @@ LIGHTGBM_NAMES = {
     "reg_alpha": "lambda_l1",
     "reg_lambda": "lambda_l2",
 }
-# What else the Ranker decides, and by which of its parameters.
-_DECIDED_HERE = {
+#: What else the Ranker decides, and by which of its parameters.
+DECIDED_HERE = {
     "objective": "objective",
     "metric": "eval_metric",
     "num_threads": "n_jobs",
@@ -46,6 +47,9 @@ _DECIDED_HERE = {
     "verbosity": "verbose",
     **{theirs: ours for ours, theirs in LIGHTGBM_NAMES.items()},
 }
+
+
+_BOOSTING_TYPES = ("gbdt", "gbrt", "dart", "rf", "random_forest", "goss")
 
 
 def main_names() -> dict[str, str]:
@@ -58,6 +62,27 @@ def main_names() -> dict[str, str]:
     if find is None:
         return {}
     return {name: main for main, others in find().items() for name in (main, *others)}
+
+
+def take_param(params: Mapping[str, Any], name: str, default: Any) -> tuple[dict[str, Any], Any]:
+    """Return parameters without one of them, by whichever of its names, and its value.
+
+    Parameters
+    ----------
+    params : parameters of LightGBM.
+    name : LightGBM's main name of the one; if it comes by several names, this one counts.
+    default : its value if it is not there.
+
+    Examples
+    --------
+    >>> from gbrank.boosting.params import take_param
+    >>> take_param({"application": "lambdarank", "verbose": -1}, "objective", None)
+    ({'verbose': -1}, 'lambdarank')
+    """
+    known = main_names()
+    found = {key: value for key, value in params.items() if known.get(key, key) == name}
+    others = {key: value for key, value in params.items() if key not in found}
+    return others, found.get(name, next(iter(found.values()), default))
 
 
 def check_bagging_by_query(params: Mapping[str, Any]) -> None:
@@ -93,6 +118,7 @@ def lightgbm_params(ranker_params: Mapping[str, Any]) -> dict[str, Any]:
     """
     ranker_params = resolve_preset(ranker_params)
     _check_training_params(ranker_params)
+    _check_tree_params(ranker_params)
     verbose, seed = ranker_params["verbose"], ranker_params["random_state"]
     return {
         **{theirs: ranker_params[ours] for ours, theirs in LIGHTGBM_NAMES.items()},
@@ -129,8 +155,8 @@ def check_other_params(lgb_params: Mapping[str, Any] | None) -> dict[str, Any]:
     known = main_names() if given else {}
     for name, value in given.items():
         main_name = known.get(name, name)
-        if main_name in _DECIDED_HERE or name in LIGHTGBM_NAMES:
-            ours = _DECIDED_HERE.get(main_name, name)
+        if main_name in DECIDED_HERE or name in LIGHTGBM_NAMES:
+            ours = DECIDED_HERE.get(main_name, name)
             raise ValueError(
                 f"lgb_params must not set {name!r}: use the Ranker's parameter {ours!r}"
             )
@@ -139,6 +165,26 @@ def check_other_params(lgb_params: Mapping[str, Any] | None) -> dict[str, Any]:
             raise ValueError(f"lgb_params: LightGBM has no parameter {name!r}{hint}")
         check_bagging_by_query({main_name: value})
     return given
+
+
+def _check_tree_params(params: Mapping[str, Any]) -> None:
+    """Check what LightGBM would refuse by its own names, or not before it has all the data."""
+    check_number("learning_rate", params["learning_rate"], low=0.0, low_open=True)
+    for name in ("subsample", "colsample_bytree"):
+        check_number(name, params[name], low=0.0, high=1.0, low_open=True)
+    for name in ("reg_alpha", "reg_lambda", "min_split_gain", "min_child_weight"):
+        check_number(name, params[name], low=0.0)
+    lowest = {
+        "num_leaves": 2,
+        "max_depth": -1,
+        "min_child_samples": 0,
+        "subsample_freq": 0,
+        "subsample_for_bin": 1,
+    }
+    for name, low in lowest.items():
+        check_integer(name, params[name], low=low)
+    check_choice("boosting_type", params["boosting_type"], _BOOSTING_TYPES)
+    check_choice("importance_type", params["importance_type"], ("split", "gain"))
 
 
 def _check_training_params(params: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ import lightgbm as lgb
 
 from gbrank.boosting.callbacks import InterruptAfterTree, KeepBooster, ShowProgress, StopEarly
 from gbrank.boosting.datasets import check_continued_dataset, check_splittable, make_dataset
+from gbrank.boosting.params import take_param
 from gbrank.core import RankingData
 from gbrank.objectives import Objective
 
@@ -95,10 +96,13 @@ def boost(
         data if isinstance(data, lgb.Dataset) else make_dataset(data, params, training)
         for data in evaluation
     ]
+    params, _ = take_param(params, "categorical_feature", None)  # the Datasets know
     if continued is None:  # else LightGBM must set the first scores before it makes bins
         check_splittable(training, options.min_child_samples)
+    splits_before = 0 if continued is None else _count_splits(continued)
     own = {**params, "objective": objective}
     booster, results = _train_one(own, training, sets, options, continued)
+    warn_of_no_splits([booster], splits_before)
     return Boosted(booster, booster.best_iteration or booster.current_iteration(), 1, results)
 
 
@@ -152,3 +156,24 @@ def _train_one(
         if progress is not None:
             progress.close()
     return booster, results
+
+
+def warn_of_no_splits(boosters: Sequence[lgb.Booster], splits_before: int = 0) -> None:
+    """Warn if not one tree of all boosters has a split, as LightGBM does in its log at the most.
+
+    Parameters
+    ----------
+    boosters : after training.
+    splits_before : how many splits each had before.
+    """
+    if all(_count_splits(booster) <= splits_before for booster in boosters):
+        warnings.warn(
+            "nothing was learned: every tree is a single leaf. Check the labels (do they differ "
+            "within queries?), the queries, and whether min_child_samples, min_child_weight, "
+            "min_split_gain or reg_lambda leave room for a split",
+            stacklevel=4,
+        )
+
+
+def _count_splits(booster: lgb.Booster) -> int:
+    return int(booster.feature_importance("split").sum())

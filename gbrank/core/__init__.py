@@ -1,6 +1,6 @@
 """Arrays and numbers: what knows no loss, no LightGBM and no estimator."""
 
-from gbrank.core.data import RankingData
+from gbrank.core.data import RankingData, describe_queries
 from gbrank.core.fastmath import exp, exp32, log, sigmoid
 from gbrank.core.files import atomic_file, removed_if_ended, write_atomically
 from gbrank.core.folds import (
@@ -19,6 +19,7 @@ from gbrank.core.frames import (
     is_sequence,
     is_table,
     numeric_matrix,
+    select_columns,
     take_column,
     take_rows,
 )
@@ -38,7 +39,12 @@ from gbrank.core.queries import QueryLayout
 from gbrank.core.rng import draw_categories, random_key, random_uniform
 from gbrank.core.sorting import sort_by_score, sort_descending
 from gbrank.core.threads import cut_queries, resolve_n_jobs, share_pieces
-from gbrank.core.training_data import TrainingData, bags_by_query
+from gbrank.core.training_data import (
+    TRUE_WORDS,
+    TrainingData,
+    bags_by_query,
+    training_params,
+)
 from gbrank.core.typing import BoolArray, Float32Array, FloatArray, IntArray
 from gbrank.core.validation import (
     as_numbers,
@@ -64,6 +70,7 @@ __all__ = [
     "DISCOUNTS",
     "EXACT_MATH",
     "LARGEST_GAIN",
+    "TRUE_WORDS",
     "BoolArray",
     "DiscountSpec",
     "Float32Array",
@@ -98,6 +105,7 @@ __all__ = [
     "count_rows",
     "count_rows_of",
     "cut_queries",
+    "describe_queries",
     "did_you_mean",
     "draw_categories",
     "draw_queries",
@@ -121,6 +129,7 @@ __all__ = [
     "ranks",
     "removed_if_ended",
     "resolve_n_jobs",
+    "select_columns",
     "share_pieces",
     "shares",
     "sigmoid",
@@ -130,6 +139,7 @@ __all__ = [
     "stable_argsort",
     "take_column",
     "take_rows",
+    "training_params",
     "write_atomically",
     "z_scores",
 ]

@@ -25,6 +25,30 @@ from gbrank.core.validation import (
 )
 
 
+def describe_queries(labels: ArrayLike, layout: QueryLayout) -> str:
+    """Return how many queries there are, how long, how many blank, and the share of positives.
+
+    Parameters
+    ----------
+    labels : relevance of each row, in the order of the rows.
+    layout : which rows belong to which query.
+
+    Examples
+    --------
+    >>> from gbrank.core import QueryLayout, describe_queries
+    >>> print(describe_queries([0, 2, 0, 0, 0], QueryLayout.from_group([2, 3])))
+    2 queries of 2 to 3 documents, 5 in all; 1 blank (no label above 0); 20.0% of documents positive
+    """
+    sizes, positive = layout.sizes, layout.sort(np.asarray(labels)) > 0
+    counts = np.diff(np.concatenate(([0], np.cumsum(positive)))[layout.bounds])
+    blank = int((counts == 0).sum())
+    return (
+        f"{layout.n_queries:,} queries of {sizes.min(initial=layout.n_rows)} to "
+        f"{sizes.max(initial=0)} documents, {layout.n_rows:,} in all; {blank:,} blank (no label "
+        f"above 0); {positive.mean() if len(positive) else 0:.1%} of documents positive"
+    )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class RankingData:
     """Rows of many queries: features, labels, queries; unpacks as ``X, y, qid``.

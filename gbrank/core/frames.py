@@ -19,7 +19,13 @@ from gbrank.core.typing import FloatArray, IntArray
 
 
 def is_table(X: Any) -> bool:
-    """Return whether X has named columns: a frame of pandas or polars, or a table of pyarrow."""
+    """Return whether X has named columns: a frame of pandas or polars, or a table of pyarrow.
+
+    A LazyFrame of polars is a ``TypeError``: what it would read may be read several times.
+    """
+    polars = sys.modules.get("polars")
+    if polars is not None and isinstance(X, polars.LazyFrame):
+        raise TypeError("X is a LazyFrame of polars, which has no rows yet: give X.collect()")
     return hasattr(X, "columns") or hasattr(X, "column_names")
 
 
@@ -62,6 +68,11 @@ def _column(X: Any, name: Any) -> Any:
     if _is_arrow(X):
         return X.column(name).to_numpy()
     return X.get_column(name).to_numpy() if _is_polars(X) else X[name]
+
+
+def select_columns(X: Any, names: list[Any]) -> Any:
+    """Return a table with these columns, in this order."""
+    return X.select(names) if _is_arrow(X) or _is_polars(X) else X[names]
 
 
 def take_rows(X: Any, rows: IntArray) -> Any:

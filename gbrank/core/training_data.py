@@ -5,6 +5,7 @@ callable reads it through :class:`TrainingData`, so that what is known of LightG
 private parts included, is known in this file only.
 """
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,12 +14,37 @@ import numpy as np
 #: LightGBM's names of one parameter.
 _NUM_THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
 #: What LightGBM takes for true, in lower case.
-_TRUE = ("true", "1", "+")
+TRUE_WORDS = ("true", "1", "+")
+# How many calls up a Booster is looked for: LightGBM's wrappers add up to four of their own.
+_CALLS = 10
 
 
 def bags_by_query(params: Mapping[str, Any]) -> bool:
     """Return whether these parameters ask LightGBM to draw queries for each tree."""
-    return str(params.get("bagging_by_query", False)).lower() in _TRUE
+    return str(params.get("bagging_by_query", False)).lower() in TRUE_WORDS
+
+
+def training_params(dataset: Any) -> dict[str, Any]:
+    """Return the parameters of the training that calls an objective or a metric.
+
+    A Dataset has parameters too, but those of the first training that it was used for: LightGBM
+    leaves them alone once the Dataset is constructed. The Booster has the right ones, and it is
+    among the callers; where it cannot be found, what the Dataset has must do.
+
+    Parameters
+    ----------
+    dataset : the Dataset that LightGBM handed over, or whatever came in its place.
+    """
+    frame = sys._getframe(1)
+    for _ in range(_CALLS):
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+        caller = frame.f_locals.get("self")
+        if frame.f_globals.get("__name__") == "lightgbm.basic" and hasattr(caller, "train_set"):
+            return dict(getattr(caller, "params", None) or {})
+    params = getattr(dataset, "params", None) if TrainingData.is_dataset(dataset) else None
+    return dict(params or {})
 
 
 class TrainingData:
@@ -70,7 +96,7 @@ class TrainingData:
     @property
     def n_threads(self) -> int | None:
         """LightGBM's ``num_threads`` where the Dataset knows it; 0 and below mean its default."""
-        params = self._params()
+        params = training_params(self._dataset)
         for name in _NUM_THREADS:
             if params.get(name) is not None:
                 return int(params[name]) if int(params[name]) > 0 else None
@@ -79,7 +105,7 @@ class TrainingData:
     @property
     def bags_by_query(self) -> bool:
         """Whether LightGBM was asked to draw queries for each tree."""
-        return bags_by_query(self._params())
+        return bags_by_query(training_params(self._dataset))
 
     @property
     def first_iteration(self) -> int:
@@ -100,6 +126,3 @@ class TrainingData:
         used_rows = np.bincount(query_of_row[np.asarray(used)], minlength=len(sizes))
         torn = (used_rows > 0) & (used_rows < sizes)
         return int(np.argmax(torn)) if torn.any() else None
-
-    def _params(self) -> dict[str, Any]:
-        return getattr(self._dataset, "params", None) or {}

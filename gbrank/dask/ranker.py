@@ -42,6 +42,7 @@ from gbrank.dask._ranks import rank_blocks
 from gbrank.dask._training import train
 from gbrank.dask.metrics import ndcg_score
 from gbrank.linear import LinearRanker
+from gbrank.metrics import feval
 from gbrank.model_selection import cv
 from gbrank.objectives import Objective
 from gbrank.ranker import Ranker, resolve_objective, set_trained
@@ -200,7 +201,9 @@ class DaskRanker(BaseEstimator):
         """
         local = self._local_ranker()
         preset = local.preset
-        objective = resolve_objective(self.objective, self.random_state, self.n_jobs)
+        objective = resolve_objective(
+            self.objective, self.random_state, self.n_jobs, self.lgb_params
+        )
         X = _blocks.check_features(X)
         column = qid if isinstance(qid, str) else self.qid
         queries = _blocks.query_blocks(X, self.qid if qid is None else qid, "DaskRanker.fit")
@@ -348,7 +351,9 @@ class DaskRanker(BaseEstimator):
             raise ValueError("DaskRanker.choose_n_estimators needs the labels y")
         local = self._local_ranker()
         params = lightgbm_params(local.get_params(deep=False))
-        objective = resolve_objective(self.objective, self.random_state, self.n_jobs)
+        objective = resolve_objective(
+            self.objective, self.random_state, self.n_jobs, self.lgb_params
+        )
         X = _blocks.check_features(X)
         queries = _blocks.query_blocks(
             X, self.qid if qid is None else qid, "DaskRanker.choose_n_estimators"
@@ -370,7 +375,8 @@ class DaskRanker(BaseEstimator):
             make_dataset(begun, params),
             num_boost_round=max_trees,
             nfold=nfold,
-            metrics=metric,
+            shuffle=True,
+            feval=feval(metric),
             early_stopping_rounds=early_stopping_rounds,
             seed=self._seed,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 import weakref
 from typing import Any
@@ -16,6 +15,7 @@ from gbrank.core import (
     check_labels,
     check_scores,
     check_weights,
+    training_params,
 )
 from gbrank.metrics._base import Metric, measure_all, weighted_mean
 from gbrank.metrics._evaluation import MetricsSpec, choose_metrics
@@ -70,10 +70,10 @@ class Feval:
         self, a: Any, b: Any, weight: Any = None, group: Any = None
     ) -> Result | list[Result]:
         """Return (name, value, is higher better) for (preds, dataset) or (labels, scores, ...)."""
-        dataset, n_jobs = None, None
+        n_jobs = None
         if TrainingData.is_dataset(b):  # the form of lgb.train
             data = TrainingData(b)
-            labels, scores, dataset = data.labels, a, b
+            labels, scores = data.labels, a
             weight, group, n_jobs = data.weight, data.group, data.n_threads
         else:
             labels, scores = a, b
@@ -84,11 +84,7 @@ class Feval:
             )
         binding = self._bound.get(id(labels))
         if binding is None or not binding.is_of(labels, weight, group):
-            # LightGBM's scikit-learn wrapper passes arrays only; the Dataset is a local of its.
-            caller = sys._getframe(1)
-            if dataset is None and caller.f_globals.get("__name__") == "lightgbm.sklearn":
-                dataset = caller.f_locals.get("dataset")
-            self._check_own_metrics(dataset)
+            self._check_own_metrics(training_params(b))
             binding = self._bind(labels, weight, group)
         checked = check_scores(scores, binding.layout)
         n_jobs = self.metric.n_jobs or n_jobs
@@ -113,9 +109,9 @@ class Feval:
             bound[key] = binding
         return binding
 
-    def _check_own_metrics(self, dataset: Any) -> None:
+    def _check_own_metrics(self, params: dict[str, Any]) -> None:
         """Raise an error, or warn, where LightGBM evaluates metrics of its own besides."""
-        theirs = _own_metrics(getattr(dataset, "params", None) or {})
+        theirs = _own_metrics(params)
         if not theirs:
             return
         remedy = (

@@ -6,9 +6,31 @@ wrap another one look its name up here.
 
 from typing import Any
 
+from gbrank.core import did_you_mean
 from gbrank.objectives.base import Objective
 
 _REGISTRY: dict[str, type[Objective]] = {}
+
+# Names of the same losses elsewhere: of LightGBM, and of XGBoost where the formula is one of ours.
+_ALIASES = {
+    "lambdarank": "lambdamart",
+    "rank_xendcg": "xendcg",
+    "xe_ndcg": "xendcg",
+    "xe_ndcg_mart": "xendcg",
+    "xendcg_mart": "xendcg",
+}
+# What comes near to losses of XGBoost and CatBoost.
+_NEAR = {
+    "rank:ndcg": "'lambdamart'",
+    "rank:pairwise": "'pairwise_logistic'",
+    "rank:map": "'lambdamart' or 'gain_pairwise' on labels 0 and 1",
+    "YetiRank": "Smoothed('lambdamart', noise='logistic')",
+    "YetiRankPairwise": "Smoothed('lambdamart', noise='logistic')",
+    "PairLogit": "'pairwise_logistic'",
+    "PairLogitPairwise": "'pairwise_logistic'",
+    "QueryRMSE": "'squared'",
+    "QuerySoftMax": "'listnet'",
+}
 
 _HEADER = ("name", "loss of a query", "consistent with", "cost", "when")
 
@@ -66,7 +88,8 @@ def get_objective(objective: str | Objective, /, **params: Any) -> Objective:
 
     Parameters
     ----------
-    objective : a name from :func:`list_objectives`, or an instance.
+    objective : a name from :func:`list_objectives`, or an instance. LightGBM's names of the same
+        losses, "lambdarank" and "rank_xendcg", are understood.
     params : keyword arguments of its constructor; with a name only.
 
     Examples
@@ -82,16 +105,29 @@ def get_objective(objective: str | Objective, /, **params: Any) -> Objective:
                 f"{objective!r}. Use its set_params"
             )
         return objective
+    if isinstance(objective, type) and issubclass(objective, Objective):
+        raise TypeError(
+            f"objective must be an instance, got the class {objective.__name__}: call it, "
+            f"{objective.__name__}()"
+        )
     if not isinstance(objective, str):
         raise TypeError(
             f"objective must be a name or an instance of gbrank.Objective, got {objective!r}"
         )
-    if objective not in _REGISTRY:
+    name = objective if objective in _REGISTRY else _ALIASES.get(objective, objective)
+    if name not in _REGISTRY:
         raise ValueError(
             f"objective must be one of {list_objectives()}, or a name made known with "
-            f"gbrank.register_objective, got {objective!r}"
+            f"gbrank.register_objective, got {objective!r}{_suggest(objective)}"
         )
-    return _REGISTRY[objective](**params)
+    return _REGISTRY[name](**params)
+
+
+def _suggest(name: str) -> str:
+    """Return a hint for a name that is not known."""
+    if name in _NEAR:
+        return f"; near to it is {_NEAR[name]}"
+    return did_you_mean(name.lower(), [*_REGISTRY, *_ALIASES])
 
 
 def objective_name(objective: Objective) -> str | None:

@@ -141,7 +141,7 @@ class RelevanceObjective(Objective):
 
     norm: str | None = "dcg"
     norm_at: int | None = None
-    gain: GainSpec = "exp"
+    gain: GainSpec | None = None
     discount: DiscountSpec = "log"
     k: int | None = None
 
@@ -155,13 +155,13 @@ class RelevanceObjective(Objective):
                 )
         # Functions are called with the labels and ranks of the data, and not before.
         if not callable(self.gain):
-            compute_gains(np.zeros(1), self.gain)
+            compute_gains(np.zeros(1), self.value_of("gain"))
         if not callable(self.discount):
             compute_discounts(1, self.discount)
 
     def _normalisation(self) -> dict[str, Any]:
         return {
-            "gain": self.gain,
+            "gain": self.value_of("gain"),
             "discount": self.discount,
             "norm": self.norm,
             "norm_at": self.norm_at,

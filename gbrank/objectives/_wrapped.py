@@ -1,6 +1,8 @@
 """What objectives share that change another objective: they are what that one is."""
 
-from typing import ClassVar
+import copy
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from gbrank.core import FloatArray, IntArray, QueryLayout
 from gbrank.objectives._registry import get_objective
@@ -29,6 +31,15 @@ class WrappedObjective(Objective):
                 f"{type(given).__name__}"
             )
         self.inner.check_params()
+
+    def lightgbm_names(self) -> set[str]:
+        return super().lightgbm_names() | self.inner.lightgbm_names()
+
+    def fill_in(self, said: Mapping[str, Any]) -> None:
+        super().fill_in(said)
+        inner = copy.deepcopy(self.inner)
+        inner.fill_in(said)
+        setattr(self, self.wraps, inner)
 
     @property
     def has_loss(self) -> bool:  # type: ignore[override]

@@ -6,9 +6,10 @@ of a query is (:meth:`Objective.query_loss`). Everything else is here, once.
 """
 
 import copy
+import warnings
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,7 +26,9 @@ from gbrank.core import (
     check_scores,
     compute_gains,
     count_rows,
+    training_params,
 )
+from gbrank.objectives._lightgbm_params import read_lightgbm_params
 from gbrank.objectives._training import Step, Training, single_weights
 
 
@@ -67,7 +70,24 @@ class Objective(BaseEstimator, ABC):
     #: working space.
     scratch_rows: ClassVar[int] = 0
 
+    #: Parameters that LightGBM has too: its name, and what ``None`` stands for if LightGBM was not
+    #: given it either. Only those count that the constructor has.
+    from_lightgbm: ClassVar[Mapping[str, tuple[str, Any]]] = {
+        "gain": ("label_gain", "exp"),
+        "random_state": ("objective_seed", 0),
+    }
+
     n_jobs: int | None = None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Make the object; ``lgb.train({"objective": XENDCG}, ...)`` is a ``TypeError``."""
+        if any(TrainingData.is_dataset(each) for each in args):
+            raise TypeError(
+                f"LightGBM's objective must be an instance, got the class {cls.__name__}: call it, "
+                f"{cls.__name__}()"
+            )
+        made: Self = super().__new__(cls)
+        return made
 
     # --- what a subclass defines ---------------------------------------------------------------
 
@@ -109,9 +129,8 @@ class Objective(BaseEstimator, ABC):
         By default those whose ``gain`` is not finite, where the objective has that parameter. For
         callers that want the error before they do anything else; :meth:`prepare` raises it too.
         """
-        gain = getattr(self, "gain", None)
-        if gain is not None:
-            compute_gains(labels, gain, layout)
+        if hasattr(self, "gain"):
+            compute_gains(labels, self.value_of("gain"), layout)
 
     def query_losses(
         self, labels: FloatArray, scores: FloatArray, layout: QueryLayout, iteration: int
@@ -135,6 +154,64 @@ class Objective(BaseEstimator, ABC):
         Objectives whose numerator carries off-diagonal hessian return a copy without it.
         """
         return self
+
+    # --- parameters that were not given --------------------------------------------------------
+
+    def value_of(self, name: str) -> Any:
+        """Return a parameter of :attr:`from_lightgbm`, or what its ``None`` stands for.
+
+        Parameters
+        ----------
+        name : name of the parameter, here.
+        """
+        value = getattr(self, name)
+        return self.from_lightgbm[name][1] if value is None else value
+
+    def with_lightgbm_params(self, params: Mapping[str, Any]) -> Self:
+        """Return a copy that has LightGBM's values of parameters that were not given to this one.
+
+        ``lgb.train`` needs no such call: LightGBM's parameters are read when training begins.
+        LightGBM's ``sigmoid`` and ``lambdarank_*`` are a ``ValueError`` for a loss that has no such
+        thing; ``label_gain`` and seeds never are.
+
+        Parameters
+        ----------
+        params : parameters of LightGBM; what is not about a loss is left alone.
+
+        Examples
+        --------
+        >>> from gbrank import LambdaMART
+        >>> LambdaMART(norm=False).with_lightgbm_params({"sigmoid": 2.0, "lambdarank_norm": True})
+        LambdaMART(norm=False, sigmoid=2.0)
+        """
+        said = read_lightgbm_params(params)
+        known = self.lightgbm_names() | {"label_gain", "objective_seed"}
+        wrong = sorted(said.keys() - known)
+        if wrong:
+            raise ValueError(
+                f"LightGBM's parameter {wrong[0]!r} means nothing to {type(self).__name__}: remove "
+                "it, or use LambdaMART"
+            )
+        twin = copy.deepcopy(self)
+        twin.fill_in(said)
+        return twin
+
+    def lightgbm_names(self) -> set[str]:
+        """Return LightGBM's names of the parameters that it has too."""
+        own = self._get_param_names()
+        return {theirs for name, (theirs, _) in self.from_lightgbm.items() if name in own}
+
+    def fill_in(self, said: Mapping[str, Any]) -> None:
+        """Take parameters that are ``None`` from what LightGBM's say, by LightGBM's names.
+
+        Parameters
+        ----------
+        said : values that have been read and checked, as :meth:`with_lightgbm_params` does.
+        """
+        own = self._get_param_names()
+        for name, (theirs, _) in self.from_lightgbm.items():
+            if name in own and getattr(self, name) is None and theirs in said:
+                setattr(self, name, said[theirs])
 
     # --- what a user calls ---------------------------------------------------------------------
 
@@ -274,8 +351,11 @@ class Objective(BaseEstimator, ABC):
                 _check_training_data(data)
                 n_jobs = data.n_threads if n_jobs is None else n_jobs
                 iteration = data.first_iteration if training is None else iteration
-            training = self.bind(labels, group, weight, iteration=iteration, n_jobs=n_jobs)
+            bound = self.with_lightgbm_params(training_params(b))
+            training = bound.bind(labels, group, weight, iteration=iteration, n_jobs=n_jobs)
             check_scores(scores, training.layout)
+            if getattr(self, "observations", None) is None and not self.needs_observations:
+                _warn_of_nothing_to_rank(labels, training.layout)
             self._keep_training(scores, training, sources)
         return training.advance(scores)
 
@@ -316,6 +396,20 @@ class Objective(BaseEstimator, ABC):
             }
         )
         return twin
+
+
+def _warn_of_nothing_to_rank(labels: Any, layout: QueryLayout) -> None:
+    """Warn where no query has two documents that could be in a wrong order."""
+    what = ""
+    filled = layout.sizes > 0
+    if layout.sizes.max(initial=0) < 2:
+        what = "every query has a single document: check that qid is the query's id, not the row's"
+    elif filled.any():
+        values, starts = np.asarray(labels), layout.bounds[:-1][filled]
+        if (np.maximum.reduceat(values, starts) == np.minimum.reduceat(values, starts)).all():
+            what = "the labels of every query are all equal: check the labels, and the queries"
+    if what:
+        warnings.warn(f"there is nothing to rank, as {what}", stacklevel=3)
 
 
 def _check_training_data(data: TrainingData) -> None:

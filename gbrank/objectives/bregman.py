@@ -78,8 +78,9 @@ class Bregman(RelevanceObjective):
     norm_at : int >= 1, default=None
         Cut-off of the best DCG that gains are divided by; ``None`` for none. A truncated one is
         consistent no longer.
-    gain : "exp", "linear", table or callable, default="exp"
-        What a label is worth: see :func:`gbrank.gains.compute_gains`.
+    gain : "exp", "linear", table or callable, default=None
+        What a label is worth: see :func:`gbrank.gains.compute_gains`. ``None`` takes LightGBM's
+        ``label_gain`` where that is given and visible, else "exp".
     discount : "log", "power", "zipf", "exp" or callable, default="log"
         What a rank is worth, relative to the first: see :func:`gbrank.gains.compute_discounts`.
     n_jobs : int, default=None
@@ -108,7 +109,7 @@ class Bregman(RelevanceObjective):
         self,
         link: str = "logistic",
         norm_at: int | None = None,
-        gain: GainSpec = "exp",
+        gain: GainSpec | None = None,
         discount: DiscountSpec = "log",
         *,
         n_jobs: int | None = None,

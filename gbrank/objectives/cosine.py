@@ -94,8 +94,9 @@ class Cosine(RelevanceObjective):
     k : int >= 1, default=None
         Gains below the k-th largest of a query count as 0, before anything else; ``None`` keeps
         all.
-    gain : "exp", "linear", table or callable, default="exp"
-        What a label is worth: see :func:`gbrank.gains.compute_gains`.
+    gain : "exp", "linear", table or callable, default=None
+        What a label is worth: see :func:`gbrank.gains.compute_gains`. ``None`` takes LightGBM's
+        ``label_gain`` where that is given and visible, else "exp".
     discount : "log", "power", "zipf", "exp" or callable, default="log"
         What a rank is worth: see :func:`gbrank.gains.compute_discounts`.
     scale_penalty : float in [0, 1], default=0.001
@@ -130,7 +131,7 @@ class Cosine(RelevanceObjective):
         norm: str = "dcg",
         norm_at: int | None = None,
         k: int | None = None,
-        gain: GainSpec = "exp",
+        gain: GainSpec | None = None,
         discount: DiscountSpec = "log",
         scale_penalty: float = 1e-3,
         *,

@@ -192,8 +192,9 @@ class GainPairwise(RelevanceObjective):
         Divide the gains of a query by its best DCG, or not.
     norm_at : int >= 1, default=None
         Cut-off of the best DCG; only ``None`` is consistent with NDCG without a cut-off.
-    gain : "exp", "linear", table or callable, default="exp"
-        What a label is worth: see :func:`gbrank.gains.compute_gains`.
+    gain : "exp", "linear", table or callable, default=None
+        What a label is worth: see :func:`gbrank.gains.compute_gains`. ``None`` takes LightGBM's
+        ``label_gain`` where that is given and visible, else "exp".
     discount : "log", "power", "zipf", "exp" or callable, default="log"
         What a rank is worth: see :func:`gbrank.gains.compute_discounts`.
     n_jobs : int, default=None
@@ -225,7 +226,7 @@ class GainPairwise(RelevanceObjective):
         phi: str = "logistic",
         norm: str | None = "dcg",
         norm_at: int | None = None,
-        gain: GainSpec = "exp",
+        gain: GainSpec | None = None,
         discount: DiscountSpec = "log",
         *,
         n_jobs: int | None = None,

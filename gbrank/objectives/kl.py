@@ -55,8 +55,9 @@ class KL(RelevanceObjective):
     norm_at : int >= 1, default=None
         Cut-off of the best DCG that gains are divided by; ``None`` for none. A truncated one is
         consistent no longer.
-    gain : "exp", "linear", table or callable, default="exp"
-        What a label is worth: see :func:`gbrank.gains.compute_gains`.
+    gain : "exp", "linear", table or callable, default=None
+        What a label is worth: see :func:`gbrank.gains.compute_gains`. ``None`` takes LightGBM's
+        ``label_gain`` where that is given and visible, else "exp".
     discount : "log", "power", "zipf", "exp" or callable, default="log"
         What a rank is worth: see :func:`gbrank.gains.compute_discounts`.
     n_jobs : int, default=None
@@ -84,7 +85,7 @@ class KL(RelevanceObjective):
     def __init__(
         self,
         norm_at: int | None = None,
-        gain: GainSpec = "exp",
+        gain: GainSpec | None = None,
         discount: DiscountSpec = "log",
         *,
         n_jobs: int | None = None,

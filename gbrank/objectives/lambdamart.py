@@ -23,6 +23,7 @@ References: Burges, From RankNet to LambdaRank to LambdaMART, 2010; Bruch, The W
 equations 4 and 5.
 """
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -183,13 +184,16 @@ class LambdaMART(Objective):
 
     Parameters
     ----------
-    sigmoid : float in [1e-6, 1e6], default=1.0
-        Steepness of the pairwise logistic.
-    truncation_level : int >= 1, default=30
+    sigmoid : float in [1e-6, 1e6], default=None
+        Steepness of the pairwise logistic. ``None``, here as below, takes the value of the
+        parameter that LightGBM has for it (``sigmoid``, ``lambdarank_truncation_level``,
+        ``lambdarank_norm``, ``label_gain``) where that is given and visible, else LightGBM's
+        default: 1, 30, ``True`` and "exp".
+    truncation_level : int >= 1, default=None
         A pair counts if one of its documents is ranked this high; also the cut-off of the NDCG.
-    norm : bool, default=True
+    norm : bool, default=None
         Divide by score distance and damp queries with large gradients.
-    gain : "exp", "linear", table or callable, default="exp"
+    gain : "exp", "linear", table or callable, default=None
         What a label is worth: see :func:`gbrank.gains.compute_gains`.
     n_jobs : int, default=None
         Threads of a step; ``None`` follows LightGBM's ``num_threads`` where that is visible.
@@ -213,14 +217,20 @@ class LambdaMART(Objective):
 
     kernel = staticmethod(_lambdamart_block)
     has_loss: ClassVar[bool] = False
+    from_lightgbm: ClassVar[Mapping[str, tuple[str, Any]]] = {
+        **Objective.from_lightgbm,
+        "sigmoid": ("sigmoid", 1.0),
+        "truncation_level": ("lambdarank_truncation_level", 30),
+        "norm": ("lambdarank_norm", True),
+    }
     scratch_rows: ClassVar[int] = 6
 
     def __init__(
         self,
-        sigmoid: float = 1.0,
-        truncation_level: int = 30,
-        norm: bool = True,
-        gain: GainSpec = "exp",
+        sigmoid: float | None = None,
+        truncation_level: int | None = None,
+        norm: bool | None = None,
+        gain: GainSpec | None = None,
         *,
         n_jobs: int | None = None,
     ) -> None:
@@ -232,27 +242,28 @@ class LambdaMART(Objective):
         self.check_params()
 
     def check_params(self) -> None:
-        check_number("sigmoid", self.sigmoid, low=1e-6, high=1e6)
-        check_integer("truncation_level", self.truncation_level, low=1)
-        check_choice("norm", self.norm, (True, False))
+        check_number("sigmoid", self.value_of("sigmoid"), low=1e-6, high=1e6)
+        check_integer("truncation_level", self.value_of("truncation_level"), low=1)
+        check_choice("norm", self.value_of("norm"), (True, False))
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
-        gains = compute_gains(labels, self.gain, layout)
+        gains = compute_gains(labels, self.value_of("gain"), layout)
         sizes, bounds = layout.sizes, layout.bounds
         longest = int(sizes.max(initial=1))
         discounts = compute_discounts(longest + PADDING)
-        ideal = ideal_dcg(gains, bounds, discounts, self.truncation_level)
+        ideal = ideal_dcg(gains, bounds, discounts, self.value_of("truncation_level"))
         counts = (ideal > 0) & (sizes > 1)
         shares = gains / np.repeat(np.where(counts, ideal, np.inf), sizes)  # of the ideal DCG
         order = np.arange(layout.n_rows, dtype=np.int64) - np.repeat(bounds[:-1], sizes)
         return shares.astype(np.float32), order, counts, discounts.astype(np.float32)
 
     def kernel_params(self) -> tuple[Any, ...]:
-        return float(self.sigmoid), int(self.truncation_level), bool(self.norm)
+        sigmoid, truncation = self.value_of("sigmoid"), self.value_of("truncation_level")
+        return float(sigmoid), int(truncation), bool(self.value_of("norm"))
 
     def query_cost(self, sizes: IntArray) -> IntArray:
         # ranking and gathering a document costs about as much as eight pairs
-        cost: IntArray = sizes * (8 + np.minimum(sizes, self.truncation_level)) // 4
+        cost: IntArray = sizes * (8 + np.minimum(sizes, self.value_of("truncation_level"))) // 4
         return cost
 
 

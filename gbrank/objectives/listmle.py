@@ -139,8 +139,10 @@ class ListMLE(Objective):
     ----------
     k : int >= 1, default=None
         Only the first k places of the order count; ``None`` takes all.
-    random_state : int, default=0
+    random_state : int, default=None
         Seed of the order among equal labels, which is drawn again at every iteration.
+        ``None`` takes the ``objective_seed`` that LightGBM's parameters say or imply, where they
+        are visible, else 0.
     n_jobs : int, default=None
         Threads of a step; ``None`` follows LightGBM's ``num_threads`` where that is visible.
 
@@ -171,7 +173,7 @@ class ListMLE(Objective):
     uses_random_numbers: bool = True
 
     def __init__(
-        self, k: int | None = None, random_state: int = 0, *, n_jobs: int | None = None
+        self, k: int | None = None, random_state: int | None = None, *, n_jobs: int | None = None
     ) -> None:
         self.k = k
         self.random_state = random_state
@@ -181,13 +183,13 @@ class ListMLE(Objective):
     def check_params(self) -> None:
         if self.k is not None:
             check_integer("k", self.k, low=1, also="None")
-        check_seed(self.random_state)
+        check_seed(self.value_of("random_state"))
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         return order_by_label(labels, layout)
 
     def kernel_params(self) -> tuple[Any, ...]:
-        return sys.maxsize if self.k is None else int(self.k), int(self.random_state)
+        return sys.maxsize if self.k is None else int(self.k), int(self.value_of("random_state"))
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
@@ -202,7 +204,7 @@ class ListMLE(Objective):
     def _drawn_order(
         self, labels: FloatArray, query: int, iteration: int, factors: int
     ) -> IntArray:
-        key = random_key(self.random_state, iteration, query)
+        key = random_key(self.value_of("random_state"), iteration, query)
         order = np.argsort(-labels, kind="stable")
         for i in range(factors):
             tied = np.count_nonzero(labels[order[i:]] == labels[order[i]])

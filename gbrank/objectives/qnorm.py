@@ -201,8 +201,9 @@ class QNorm(RelevanceObjective):
     norm_at : int >= 1, default=None
         Cut-off of the best DCG that gains are divided by; ``None`` for none. A truncated one is
         consistent no longer.
-    gain : "exp", "linear", table or callable, default="exp"
-        What a label is worth: see :func:`gbrank.gains.compute_gains`.
+    gain : "exp", "linear", table or callable, default=None
+        What a label is worth: see :func:`gbrank.gains.compute_gains`. ``None`` takes LightGBM's
+        ``label_gain`` where that is given and visible, else "exp".
     discount : "log", "power", "zipf", "exp" or callable, default="log"
         What a rank is worth: see :func:`gbrank.gains.compute_discounts`.
     scale_penalty : float in [0, 1], default=0.001
@@ -236,7 +237,7 @@ class QNorm(RelevanceObjective):
         q: str | float = "auto",
         form: str = "penalized",
         norm_at: int | None = None,
-        gain: GainSpec = "exp",
+        gain: GainSpec | None = None,
         discount: DiscountSpec = "log",
         scale_penalty: float = 1e-3,
         *,

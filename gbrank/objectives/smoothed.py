@@ -102,8 +102,10 @@ class Smoothed(WrappedObjective):
         Number of draws whose gradients are averaged; a step costs as many steps.
     noise : {"gumbel", "logistic", "normal"}, default="gumbel"
         Distribution of the noise, of scale 1.
-    random_state : int, default=0
+    random_state : int, default=None
         Seed of the noise.
+        ``None`` takes the ``objective_seed`` that LightGBM's parameters say or imply, where they
+        are visible, else 0.
     n_jobs : int, default=None
         Threads of a step; ``None`` follows LightGBM's ``num_threads`` where that is visible.
 
@@ -132,7 +134,7 @@ class Smoothed(WrappedObjective):
         scale: float = 1.0,
         samples: int = 1,
         noise: str = "gumbel",
-        random_state: int = 0,
+        random_state: int | None = None,
         *,
         n_jobs: int | None = None,
     ) -> None:
@@ -154,14 +156,14 @@ class Smoothed(WrappedObjective):
         check_number("scale", self.scale, low=0.0)
         check_integer("samples", self.samples, low=1)
         check_choice("noise", self.noise, tuple(_NOISES))
-        check_seed(self.random_state)
+        check_seed(self.value_of("random_state"))
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         one = np.empty((2, layout.n_rows if self.samples > 1 else 0), dtype=np.float32)
         return self.inner.make_step(labels, layout), np.empty(layout.n_rows), one[0], one[1]
 
     def kernel_params(self) -> tuple[Any, ...]:
-        kind, seed = _NOISES[self.noise], int(self.random_state)
+        kind, seed = _NOISES[self.noise], int(self.value_of("random_state"))
         return float(self.scale), int(self.samples), kind, seed
 
     def query_loss(
@@ -170,7 +172,7 @@ class Smoothed(WrappedObjective):
         total, bounds = 0.0, np.array([0, len(scores)])
         for sample in range(self.samples):
             draw = iteration * self.samples + sample
-            low, high = random_key(self.random_state + _STREAM, draw, query)
+            low, high = random_key(self.value_of("random_state") + _STREAM, draw, query)
             kind = _NOISES[self.noise]
             noise = np.array([_noise(kind, low, high, i) for i in range(bounds[1])])
             noisy = scores + self.scale * noise

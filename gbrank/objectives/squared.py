@@ -59,8 +59,9 @@ class Squared(RelevanceObjective):
         is not consistent with NDCG).
     norm_at : int >= 1, default=None
         Cut-off of that DCG; ``None`` for none. A truncated one is consistent no longer.
-    gain : "exp", "linear", table or callable, default="exp"
-        What a label is worth: see :func:`gbrank.gains.compute_gains`.
+    gain : "exp", "linear", table or callable, default=None
+        What a label is worth: see :func:`gbrank.gains.compute_gains`. ``None`` takes LightGBM's
+        ``label_gain`` where that is given and visible, else "exp".
     discount : "log", "power", "zipf", "exp" or callable, default="log"
         What a rank is worth: see :func:`gbrank.gains.compute_discounts`.
     reduction : {"sum", "mean"}, default="sum"
@@ -95,7 +96,7 @@ class Squared(RelevanceObjective):
         self,
         norm: str | None = "dcg",
         norm_at: int | None = None,
-        gain: GainSpec = "exp",
+        gain: GainSpec | None = None,
         discount: DiscountSpec = "log",
         reduction: str = "sum",
         *,
@@ -116,7 +117,7 @@ class Squared(RelevanceObjective):
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         if self.norm is None:
-            target = compute_gains(labels, self.gain, layout)
+            target = compute_gains(labels, self.value_of("gain"), layout)
             counts = np.ones(layout.n_queries, dtype=bool)
         else:
             target, counts = self.relevance(labels, layout)
@@ -127,7 +128,7 @@ class Squared(RelevanceObjective):
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
     ) -> float:
         if self.norm is None:
-            target: FloatArray | None = compute_gains(labels, self.gain)
+            target: FloatArray | None = compute_gains(labels, self.value_of("gain"))
         else:
             target = self.relevance_of_query(labels)
         if target is None or len(labels) == 0:

@@ -56,8 +56,10 @@ class QuerySubsampled(WrappedObjective):
         The objective of the queries that are kept.
     fraction : float in (0, 1], default=0.5
         Probability of a query to be kept.
-    random_state : int, default=0
+    random_state : int, default=None
         Seed of the draws.
+        ``None`` takes the ``objective_seed`` that LightGBM's parameters say or imply, where they
+        are visible, else 0.
     n_jobs : int, default=None
         Threads of a step.
 
@@ -76,7 +78,7 @@ class QuerySubsampled(WrappedObjective):
         self,
         objective: str | Objective,
         fraction: float = 0.5,
-        random_state: int = 0,
+        random_state: int | None = None,
         *,
         n_jobs: int | None = None,
     ) -> None:
@@ -94,17 +96,17 @@ class QuerySubsampled(WrappedObjective):
     def check_params(self) -> None:
         super().check_params()
         check_number("fraction", self.fraction, low=0.0, high=1.0, low_open=True)
-        check_seed(self.random_state)
+        check_seed(self.value_of("random_state"))
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         return (self.inner.make_step(labels, layout),)
 
     def kernel_params(self) -> tuple[Any, ...]:
-        return float(self.fraction), int(self.random_state)
+        return float(self.fraction), int(self.value_of("random_state"))
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
     ) -> float:
-        if not _is_kept(float(self.fraction), int(self.random_state), iteration, query):
+        if not _is_kept(float(self.fraction), int(self.value_of("random_state")), iteration, query):
             return 0.0
         return self.inner.query_loss(labels, scores, query=query, iteration=iteration)

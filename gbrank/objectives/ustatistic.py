@@ -83,8 +83,10 @@ class UStatistic(WrappedObjective):
         How many observations are drawn; ``None`` aggregates all of them, once.
     method : str, default="log_odds"
         How observations become scores: a name of :data:`gbrank.preferences.METHODS`.
-    random_state : int, default=0
+    random_state : int, default=None
         Seed of the draws.
+        ``None`` takes the ``objective_seed`` that LightGBM's parameters say or imply, where they
+        are visible, else 0.
     method_params : dict, default=None
         Parameters of the method, such as ``{"smoothing": 1.0}``; ``None`` for its defaults.
     n_jobs : int, default=None
@@ -126,7 +128,7 @@ class UStatistic(WrappedObjective):
         base: str | Objective = "squared",
         order: int | None = None,
         method: str = "log_odds",
-        random_state: int = 0,
+        random_state: int | None = None,
         method_params: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -160,7 +162,7 @@ class UStatistic(WrappedObjective):
         if self.order is not None:
             check_integer("order", self.order, low=1, also="None")
         get_method(self.method).read_parameters(**self._method_params())
-        check_seed(self.random_state)
+        check_seed(self.value_of("random_state"))
 
     def _method_params(self) -> dict[str, Any]:
         if self.method_params is None:
@@ -168,6 +170,10 @@ class UStatistic(WrappedObjective):
         if not isinstance(self.method_params, Mapping):
             raise TypeError(f"method_params must be a dict or None, got {self.method_params!r}")
         return dict(self.method_params)
+
+    def fill_in(self, said: Mapping[str, Any]) -> None:
+        # the base's labels are aggregates, for which LightGBM's table of gains has no entries
+        super().fill_in({name: value for name, value in said.items() if name != "label_gain"})
 
     def check_labels(self, labels: FloatArray, layout: QueryLayout) -> None:
         if self.observations is None:
@@ -178,7 +184,7 @@ class UStatistic(WrappedObjective):
         method = get_method(self.method)
         numbers = method.read_parameters(**self._method_params())
         order = None if self.order is None else int(self.order)
-        return DrawnLabels(bound, method, numbers, order, int(self.random_state))
+        return DrawnLabels(bound, method, numbers, order, int(self.value_of("random_state")))
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         base, drawn_labels = self.inner, self._drawn_labels(labels, layout)

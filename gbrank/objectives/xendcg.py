@@ -53,6 +53,8 @@ from gbrank.objectives._softmax import (
 )
 from gbrank.objectives.base import Objective
 
+# LightGBM's default of objective_seed
+_LIGHTGBM_SEED = 5
 _CONSTANT, _COUNTER, _LIGHTGBM, _ANNEALED, _TIGHT = 0, 1, 2, 3, 4
 # The fixed point is a vertex of the cube and is reached exactly; this many passes have always done.
 _TIGHT_PASSES = 50
@@ -167,8 +169,10 @@ class XENDCG(Objective):
         LightGBM's ``rank_xendcg`` does.
     eps : float, default=0.0
         Weight of a nonexistent document that takes probability from the others.
-    random_state : int, default=0
-        Seed of gamma; with ``generator="lightgbm"`` it is LightGBM's ``objective_seed``.
+    random_state : int, default=None
+        Seed of gamma; with ``generator="lightgbm"`` it is LightGBM's ``objective_seed``. ``None``
+        takes the ``objective_seed`` that LightGBM's parameters say or imply, where they are
+        visible, else 0; or 5, LightGBM's default, with its generator.
     anneal : float, default=50.0
         Iterations in which the spread of an annealed gamma falls by a factor of e.
     generator : {"counter", "lightgbm"}, default="counter"
@@ -208,7 +212,7 @@ class XENDCG(Objective):
         gamma: str | float = "uniform",
         neumann_order: int = 2,
         eps: float = 0.0,
-        random_state: int = 0,
+        random_state: int | None = None,
         generator: str = "counter",
         *,
         anneal: float = 50.0,
@@ -222,6 +226,11 @@ class XENDCG(Objective):
         self.anneal = anneal
         self.n_jobs = n_jobs
         self.check_params()
+
+    def value_of(self, name: str) -> Any:
+        if name == "random_state" and self.random_state is None and self.generator == "lightgbm":
+            return _LIGHTGBM_SEED
+        return super().value_of(name)
 
     @property
     def uses_random_numbers(self) -> bool:  # type: ignore[override]
@@ -244,7 +253,7 @@ class XENDCG(Objective):
             )
         check_neumann_order(self.neumann_order)
         check_number("eps", self.eps, low=0.0)
-        check_seed(self.random_state)
+        check_seed(self.value_of("random_state"))
         check_number("anneal", self.anneal, low=0.0, low_open=True)
         check_choice("generator", self.generator, ("counter", "lightgbm"))
 
@@ -255,7 +264,7 @@ class XENDCG(Objective):
         return (compute_gains(labels, "exp", layout) + 1.0,)
 
     def kernel_params(self) -> tuple[Any, ...]:
-        order, seed = int(self.neumann_order), int(self.random_state)
+        order, seed = int(self.neumann_order), int(self.value_of("random_state"))
         return *self._gamma_source(), float(self.eps), order, seed
 
     def _gamma_source(self) -> tuple[int, float]:
@@ -277,7 +286,7 @@ class XENDCG(Objective):
             return _least_loss(2.0**labels, costs)
         target = np.empty(len(labels))
         source, gamma = self._gamma_source()
-        seed = self.random_state
+        seed = self.value_of("random_state")
         _draw_target(2.0**labels, scores, source, gamma, seed, iteration, query, target)
         return float(target @ costs / target.sum()) if target.sum() > 0 else 0.0
 

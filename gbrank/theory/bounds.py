@@ -251,8 +251,8 @@ def lipschitz_constant(objective: Objective, m: int) -> float:
     check_integer("m", m, low=1)
     if isinstance(objective, XENDCG | ListNet):
         return 2.0
-    if isinstance(objective, LambdaMART) and not objective.norm:
-        return float(objective.sigmoid) * m**2
+    if isinstance(objective, LambdaMART) and not objective.value_of("norm"):
+        return float(objective.value_of("sigmoid")) * m**2
     raise ValueError(
         f"objective must be XENDCG, ListNet or LambdaMART(norm=False), got {objective!r}"
     )

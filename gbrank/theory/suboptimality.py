@@ -92,7 +92,8 @@ def ndcg_suboptimality(
     vectors, chances = check_distribution(label_vectors, probabilities)
     m = vectors.shape[1]
     _check_size("label_vectors", m)
-    gain, discount = getattr(loss, "gain", "exp"), getattr(loss, "discount", "log")
+    gain = loss.value_of("gain") if hasattr(loss, "gain") else "exp"
+    discount = getattr(loss, "discount", "log")
     relevance = bayes_scores(vectors, chances, gain, discount)
     discounts = compute_discounts(m, discount)
     rows, group = vectors.ravel(), [m] * len(vectors)

@@ -56,7 +56,7 @@ def load_quietly(path):
 
 def signed(data: bytes) -> bytes:
     """Return the file with the checksum that the format asks for: SHA-256, own digits zero."""
-    digits = re.search(rb'"checksum": "sha256:([0-9a-f]{64})"}]\n', data)
+    digits = re.search(rb'"checksum": "sha256:([0-9a-f]{64})"}\n', data)
     zeroed = data[: digits.start(1)] + b"0" * 64 + data[digits.end(1) :]
     checksum = hashlib.sha256(zeroed).hexdigest().encode()
     return data[: digits.start(1)] + checksum + data[digits.end(1) :]
@@ -64,15 +64,15 @@ def signed(data: bytes) -> bytes:
 
 def metadata_of(path):
     """Read our line as any program would."""
-    (line,) = re.findall(r"^\[gbrank: (.*)\]$", path.read_text("utf-8"), re.MULTILINE)
+    (line,) = re.findall(r"^\[gbrank: \]: (.*)$", path.read_text("utf-8"), re.MULTILINE)
     return json.loads(line)
 
 
 def rewrite_metadata(path, change):
     metadata = metadata_of(path)
     change(metadata)
-    line = f"[gbrank: {json.dumps(metadata)}]"
-    text = re.sub(r"^\[gbrank: .*\]$", lambda _: line, path.read_text("utf-8"), flags=re.MULTILINE)
+    line = f"[gbrank: ]: {json.dumps(metadata)}"
+    text = re.sub(r"^\[gbrank: .*$", lambda _: line, path.read_text("utf-8"), flags=re.MULTILINE)
     path.write_bytes(signed(text.encode()))
 
 
@@ -275,7 +275,7 @@ def test_unfitted_model_is_not_saved(tmp_path):
 
 def test_every_flipped_byte_is_noticed(saved):
     good = saved.read_bytes()
-    ours = re.search(rb"^\[gbrank: .*\]\n", good, re.MULTILINE)
+    ours = re.search(rb"^\[gbrank: .*\n", good, re.MULTILINE)
     rng = np.random.default_rng(0)
     anywhere = np.linspace(0, len(good) - 1, 300).astype(int)
     in_our_line = np.linspace(ours.start(), ours.end() - 1, 100).astype(int)

@@ -47,7 +47,7 @@ def sealed_bytes(model, ours):
     """Return a model file with other bytes as metadata, under a checksum that fits."""
     zeros = b"0" * 64
     head = ours.rstrip().removesuffix(b"}")
-    line = b"[gbrank: " + head + b', "checksum": "sha256:' + zeros + b'"}]\n'
+    line = b"[gbrank: ]: " + head + b', "checksum": "sha256:' + zeros + b'"}\n'
     # a function, so that backslashes of the line stay as they are
-    text = re.sub(rb"\[gbrank: .*\]\n", lambda _: line, model)
+    text = re.sub(rb"\[gbrank: .*\n", lambda _: line, model)
     return text.replace(zeros, hashlib.sha256(text).hexdigest().encode())

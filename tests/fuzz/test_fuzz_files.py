@@ -96,7 +96,7 @@ json_values = st.recursive(
 )
 def test_model_with_a_checksum_that_fits(tmp_path_factory, saved, place, key, value):
     """Even a file made to be believed ends in a model or in a ValueError, and runs nothing."""
-    ours = json.loads(saved.split(b"[gbrank: ")[1].split(b"]\n")[0])
+    ours = json.loads(saved.split(b"[gbrank: ]: ")[1].split(b"\n")[0])
     ours.pop("checksum")
     if key is None or not isinstance(ours.get(place), dict):
         ours[place] = value
