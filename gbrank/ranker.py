@@ -63,6 +63,7 @@ from gbrank.core import (
 from gbrank.metrics import Metric, feval, get_metric, ndcg_score, text_table
 from gbrank.objectives import Objective, QuerySubsampled, get_objective, objective_name
 from gbrank.preferences import BoundObservations, Observations
+from gbrank.serving import Export, export
 from gbrank.start import Start, add_up, check_start, fit_starts
 
 __all__ = ["Ranker", "resolve_objective", "set_trained"]
@@ -602,6 +603,24 @@ class Ranker(BaseEstimator):
         for name, value in {"n_boosters_": 1, "start_model_": None}.items():
             ranker.__dict__.setdefault(name, value)  # what files of old do not say
         return ranker
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str,  # noqa: A002 - what everybody calls it
+        **options: Any,
+    ) -> Export:
+        """Write the model for a search engine; it ranks there as it does here.
+
+        Parameters
+        ----------
+        path : the file to write; what belongs to it goes to a file beside it.
+        format : "opensearch", "elasticsearch-ltr", "elasticsearch", "solr" or "vespa".
+        **options : of :func:`gbrank.export`: ``feature_names``, ``name``, ``verify``, ``strict``.
+        """
+        check_is_fitted(self)
+        return export(self, path, format=format, **options)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

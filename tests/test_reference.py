@@ -18,6 +18,8 @@ RESULTS = {
     "Clicks",
     "ConsistencyCheck",
     "Distinguishability",
+    "Export",
+    "Interval",
     "LetorData",
     "LetorFold",
     "LetorFolds",

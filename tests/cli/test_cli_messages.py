@@ -14,7 +14,7 @@ from gbrank.cli.application import make_parser
 from gbrank.cli.options import assignment
 
 COMMANDS = (
-    *("train", "predict", "evaluate", "compare", "convert", "objectives", "bench"),
+    *("train", "predict", "evaluate", "compare", "export", "convert", "objectives", "bench"),
     "completion",
 )
 
