@@ -19,6 +19,7 @@ from gbrank.core.frames import (
     is_sequence,
     is_table,
     numeric_matrix,
+    permute_column,
     take_column,
     take_rows,
 )
@@ -114,6 +115,7 @@ __all__ = [
     "numeric_matrix",
     "one_column",
     "one_dimensional",
+    "permute_column",
     "query_folds",
     "query_strata",
     "random_key",
