@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gbrank.model_selection import cv as cv
     from gbrank.objectives import *  # noqa: F403
     from gbrank.ranker import Ranker as Ranker
+    from gbrank.serving import export as export
 
 # Names that are not those of losses, and where each lives.
 _HOMES = {
@@ -23,6 +24,7 @@ _HOMES = {
     "QueryShuffleSplit": "model_selection",
     "Ranker": "ranker",
     "cv": "model_selection",
+    "export": "serving",
     "get_objective": "objectives",
     "list_objectives": "objectives",
     "register_objective": "objectives",
@@ -41,6 +43,7 @@ _MODULES = (
     "preferences",
     "preprocessing",
     "ranker",
+    "serving",
     "simulate",
     "testing",
     "theory",

@@ -75,6 +75,16 @@ from gbrank.core import (
 from gbrank.metrics import Metric, feval, get_metric, ndcg_score, text_table
 from gbrank.objectives import Objective, get_objective, objective_name
 from gbrank.preferences import BoundObservations, Observations
+from gbrank.serving import (
+    CompiledModel,
+    Explanation,
+    Export,
+    PairExplanation,
+    compile_model,
+    explain,
+    explain_pair,
+    export,
+)
 from gbrank.start import Start, add_up, check_start, fit_starts
 
 __all__ = ["Ranker", "resolve_objective", "set_trained"]
@@ -636,6 +646,55 @@ class Ranker(HintsAtParameters, BaseEstimator):
             ranker.__dict__.setdefault(name, value)  # what files of old do not say
         return ranker
 
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str,  # noqa: A002 - what everybody calls it
+        **options: Any,
+    ) -> Export:
+        """Write the model for a search engine; it ranks there as it does here.
+
+        Parameters
+        ----------
+        path : the file to write; what belongs to it goes to a file beside it.
+        format : "opensearch", "elasticsearch-ltr", "elasticsearch", "solr" or "vespa".
+        **options : of :func:`gbrank.export`: ``feature_names``, ``name``, ``verify``, ``strict``.
+        """
+        check_is_fitted(self)
+        return export(self, path, format=format, **options)
+
+    def compile(self) -> CompiledModel:
+        """Return a scorer with the same scores, to the last bit, several times as fast."""
+        check_is_fitted(self)
+        return compile_model(self)
+
+    def explain(self, X: Any, *, qid: Any = None, group: ArrayLike | None = None) -> Explanation:
+        """Return what each feature adds to each score, beyond the mean of the list.
+
+        Parameters
+        ----------
+        X : the documents, as in :meth:`predict`.
+        qid, group : the queries; with neither, all rows are one list, unless X has the column of
+            query ids that :meth:`fit` was told of.
+        """
+        check_is_fitted(self)
+        return explain(self, X, qid=self._lists_of(X, qid, group), group=group)
+
+    def explain_pair(
+        self, X: Any, i: int, j: int, *, qid: Any = None, group: ArrayLike | None = None
+    ) -> PairExplanation:
+        """Return why row ``i`` scores higher, or lower, than row ``j``: a sum over features.
+
+        Parameters
+        ----------
+        X : the documents, as in :meth:`predict`.
+        i, j : two rows.
+        qid, group : the queries; needed only with ``start="query_linear"``.
+        """
+        check_is_fitted(self)
+        return explain_pair(self, X, i, j, qid=self._lists_of(X, qid, group), group=group)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
@@ -1010,6 +1069,13 @@ class Ranker(HintsAtParameters, BaseEstimator):
         if wanted not in column_names(X):
             raise ValueError(f"X has no column {wanted!r} of query ids; it has {column_names(X)}")
         return take_column(X, wanted)[0]
+
+    def _lists_of(self, X: Any, qid: Any, group: Any) -> Any:
+        """Return query ids as given, or as a column of X has them, or None."""
+        column = getattr(self, "qid_column_", self.qid)
+        remembered = qid is None and group is None and column in column_names(X)
+        is_column = isinstance(qid, str) or remembered
+        return self._queries_of(X, qid, "Ranker.explain") if is_column else qid
 
     def _features_only(self, X: Any) -> Any:
         """Return X without its column of query ids, if it has one."""

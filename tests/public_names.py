@@ -12,6 +12,7 @@ MODULES = [
     "gbrank.objectives",
     "gbrank.plotting",
     "gbrank.preferences",
+    "gbrank.serving",
     "gbrank.simulate",
     "gbrank.theory",
 ]

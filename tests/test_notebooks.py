@@ -23,6 +23,7 @@ NAMES = [
     "07_write_your_own_loss",
     "08_at_scale",
     "09_your_data_frame",
+    "10_explain_one_list",
 ]
 
 

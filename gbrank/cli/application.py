@@ -24,6 +24,8 @@ from gbrank.cli import (
     completion,
     convert,
     evaluate,
+    explain,
+    export,
     objectives,
     predict,
     train,
@@ -33,7 +35,18 @@ from gbrank.cli.options import UsageError, add_common_options
 
 INTERRUPTED = 128 + signal.SIGINT
 
-_COMMANDS = (train, predict, evaluate, compare, convert, objectives, bench, completion)
+_COMMANDS = (
+    train,
+    predict,
+    evaluate,
+    compare,
+    explain,
+    export,
+    convert,
+    objectives,
+    bench,
+    completion,
+)
 _EXAMPLES = """\
 examples:
   gbrank train train.txt --valid vali.txt --objective xendcg --model model.txt

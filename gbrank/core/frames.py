@@ -87,6 +87,35 @@ def take_rows(X: Any, rows: IntArray) -> Any:
     return _safe_indexing(X.tocsr() if issparse(X) else X, rows)
 
 
+def permute_column(X: Any, at: int, rows: IntArray) -> Any:
+    """Return a copy of X in which one column has the values of other rows.
+
+    Parameters
+    ----------
+    X : matrix, sparse matrix or table.
+    at : number of the column.
+    rows : of which row each value comes, every row once.
+    """
+    if _is_arrow(X):
+        name = X.column_names[at]
+        return X.set_column(at, name, X.column(name).take(rows))
+    if _is_polars(X):
+        return X.with_columns(X.to_series(at).gather(rows))
+    if is_table(X):
+        name, X = X.columns[at], X.copy(deep=False)
+        X[name] = X[name].take(rows).set_axis(X.index)
+        return X
+    if issparse(X):
+        X = X.tocsc(copy=True)
+        entries = slice(X.indptr[at], X.indptr[at + 1])
+        X.indices[entries] = np.argsort(rows)[X.indices[entries]]
+        X.has_sorted_indices = False
+        return X.tocsr()
+    X = np.array(X)
+    X[:, at] = X[rows, at]
+    return X
+
+
 def as_lightgbm_input(X: Any) -> Any:
     """Return X as something that LightGBM takes, or refuses with an error rather than a crash."""
     if _is_polars(X):

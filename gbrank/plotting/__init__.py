@@ -5,12 +5,14 @@ A ``from_...`` method computes and draws; the object it returns keeps the number
 ``pip install "gbrank[plot]"``.
 """
 
+from gbrank.plotting.explanation import ExplanationDisplay
 from gbrank.plotting.feature_importance import FeatureImportanceDisplay
 from gbrank.plotting.learning_curve import LearningCurveDisplay
 from gbrank.plotting.metric_comparison import MetricComparisonDisplay
 from gbrank.plotting.per_query import PerQueryDisplay
 
 __all__ = [
+    "ExplanationDisplay",
     "FeatureImportanceDisplay",
     "LearningCurveDisplay",
     "MetricComparisonDisplay",

@@ -14,7 +14,17 @@ from gbrank.cli.application import make_parser
 from gbrank.cli.options import assignment
 
 COMMANDS = (
-    *("train", "predict", "evaluate", "compare", "convert", "objectives", "bench"),
+    *(
+        "train",
+        "predict",
+        "evaluate",
+        "compare",
+        "explain",
+        "export",
+        "convert",
+        "objectives",
+        "bench",
+    ),
     "completion",
 )
 

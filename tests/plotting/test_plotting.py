@@ -15,6 +15,7 @@ from gbrank import Ranker
 from gbrank.data import make_ranking
 from gbrank.metrics import get_metric
 from gbrank.plotting import (
+    ExplanationDisplay,
     FeatureImportanceDisplay,
     LearningCurveDisplay,
     MetricComparisonDisplay,
@@ -406,3 +407,30 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", no_matplotlib)
     with pytest.raises(ImportError, match=r'pip install "gbrank\[plot\]"'):
         LearningCurveDisplay.from_results({"a": [1.0]})
+
+
+def test_an_explanation_of_a_pair_is_bars_that_sum_to_the_difference():
+    data = make_ranking(n_queries=30, random_state=0)
+    ranker = Ranker.lightgbm_defaults(n_estimators=5).fit(data.X, data.y, qid=data.qid)
+    why = ranker.explain_pair(data.X, 4, 2)
+    display = ExplanationDisplay(why, max_features=100).plot()
+    widths = [bar.get_width() for bar in display.bars_]
+    assert sum(widths) == pytest.approx(why.scores[0] - why.scores[1], abs=1e-9)
+    assert sorted(np.abs(widths), reverse=True) == np.abs(widths).tolist()
+    assert display.ax_.get_xlabel().startswith("row 4 minus row 2: ")
+    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert labels[0] == why.names[int(np.argmax(np.abs(why.contributions)))]
+
+
+def test_an_explanation_of_a_list_is_a_map_of_documents_best_first():
+    data = make_ranking(n_queries=30, random_state=0)
+    ranker = Ranker.lightgbm_defaults(n_estimators=5).fit(data.X, data.y, qid=data.qid)
+    found = ranker.explain(data.X[data.qid == 3])
+    display = ExplanationDisplay(found, max_features=4).plot()
+    shown = display.image_.get_array()
+    assert shown.shape == (4, len(found.scores))
+    most = int(np.argmax(found.contributions.std(axis=0)))
+    best_first = np.argsort(-found.scores, kind="stable")
+    np.testing.assert_array_equal(shown[0], found.contributions[best_first, most])
+    with pytest.raises(TypeError, match="must come from explain or explain_pair, got int"):
+        ExplanationDisplay(3)
