@@ -136,6 +136,14 @@ class Objective(BaseEstimator, ABC):
         """
         return self
 
+    def bounded(self) -> "Objective":
+        """Return the same loss with a hessian that bounds every step, whatever the scores.
+
+        Objectives whose hessian may be too small for that, and which have another one, return a
+        copy that takes it; :class:`gbrank.Smoothed` asks for it.
+        """
+        return self
+
     # --- what a user calls ---------------------------------------------------------------------
 
     def bind(
