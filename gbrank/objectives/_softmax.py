@@ -15,22 +15,40 @@ and the numerator would be exactly zero. At every order the numerators of a quer
 
 Where one document holds nearly all the probability, ``1 - rho`` and ``sum_j w_j - w_i`` of that
 document are differences of nearly equal numbers. Its sums are then taken over the others alone.
+
+A leaf of few documents asks for a step of ``(phi - rho) / (rho (1 - rho))``, which for small rho is
+far more than the ``log(phi / rho)`` that would be best. At a high learning rate that throws a query
+away, and the next steps, over hessians of nearly 0, throw it further. A query whose loss exceeds
+that of equal scores by more than :data:`LOST` therefore takes bounded steps from then on::
+
+    g = rho - phi,    h = (rho + phi) / 2
+
+with which no tree of a learning rate up to 1 raises the loss (proof in docs/theory/softmax.md).
+What trainings with ordinary steps see is far below that excess: their numbers stay as they are.
 """
 
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from gbrank.core import FloatArray, exp, kernel
+from gbrank.core import FloatArray, IntArray, exp, kernel
+from gbrank.objectives.base import Objective
 
 NEUMANN_ORDERS = (0, 2, 4)
+#: In place of an order: bounded steps for every query.
+BOUNDED = -1
+#: Excess of a query's loss over that of equal scores, log m, from which on its steps are bounded.
+LOST = 5.0
+_NEVER = np.iinfo(np.int64).max
 #: Scratch rows that :func:`softmax_step` needs: rho, 1 / (1 - rho) and w.
 SOFTMAX_ROWS = 3
 # What the others may hold, relative to the top document, for its sums to be taken without it.
 _DOMINATED = 1e-4
 # 1 - rho is at least this: a document that holds all the probability still gets finite numbers.
 _SMALLEST_REST = 1e-300
+# Distances of scores count up to this: their sum stays finite.
+_FARTHEST = 1e300
 
 
 def check_neumann_order(order: Any) -> None:
@@ -42,6 +60,31 @@ def check_neumann_order(order: Any) -> None:
         )
 
 
+class SoftmaxObjective(Objective):
+    """What the softmax losses share: orders of the numerator, and a form with bounded steps."""
+
+    scratch_rows: ClassVar[int] = SOFTMAX_ROWS
+    neumann_order: int
+    _bounded = False
+
+    @property
+    def exact_hessian(self) -> bool:  # type: ignore[override]
+        """Whether the hessian is the exact diagonal: not that of the bounded form."""
+        return not self._bounded
+
+    def plain_gradient(self) -> Self:
+        return type(self)(**{**self.get_params(), "neumann_order": 0})
+
+    def bounded(self) -> Self:
+        twin = type(self)(**self.get_params())
+        twin._bounded = True
+        return twin
+
+    def kernel_order(self) -> int:
+        """Return the order as the step takes it."""
+        return BOUNDED if self._bounded else int(self.neumann_order)
+
+
 def log_partition(scores: FloatArray, eps: float = 0.0) -> float:
     """Return ``log(sum e^s + eps)`` in plain NumPy."""
     if eps > 0:
@@ -50,18 +93,39 @@ def log_partition(scores: FloatArray, eps: float = 0.0) -> float:
     return float(top + np.log(np.exp(scores - top).sum()))
 
 
+def never_lost(n_queries: int) -> IntArray:
+    """Return, for each query, the iteration in which it was found lost: none yet.
+
+    This is all that a training remembers from step to step. A step looks at earlier iterations
+    only, so that one iteration can be computed any number of times.
+    """
+    return np.full(n_queries, _NEVER, dtype=np.int64)
+
+
 @kernel()
-def softmax_step(scores, target, target_sum, eps, order, scratch, grad, hess):
+def softmax_step(
+    scores, target, target_sum, eps, order, lost_at, query, iteration, scratch, grad, hess
+):
     """Write numerator and hessian of one query; ``target / target_sum`` is phi."""
     m = len(scores)
     rho, inverse_rest, w = scratch[0], scratch[1], scratch[2]
-    top = scores[0]
+    top, lowest = scores[0], scores[0]
     for i in range(m):
         top = max(top, scores[i])
+        lowest = min(lowest, scores[i])
     total = eps * exp(-top) if eps > 0.0 else 0.0
     for i in range(m):
         rho[i] = exp(scores[i] - top)
         total += rho[i]
+    bounded = order < 0 or lost_at[query] < iteration
+    # the excess is at most the spread of the scores, unless eps has a part in the sum
+    if not bounded and (not (top - lowest <= LOST) or eps > 0.0):
+        bounded = _is_lost(scores, top, total, target, target_sum)
+        if bounded:
+            lost_at[query] = min(lost_at[query], iteration)
+    if bounded:
+        _bounded_step(total, target, target_sum, rho, grad, hess)
+        return
     if total < 1.0 + _DOMINATED:
         _dominated_step(scores, top, eps, target, target_sum, order, rho, w, grad, hess)
         return
@@ -84,6 +148,25 @@ def softmax_step(scores, target, target_sum, eps, order, scratch, grad, hess):
             w[i] = term * inverse_rest[i]
             next_sum += w[i]
         sum_w = next_sum
+
+
+@kernel()
+def _is_lost(scores, top, total, target, target_sum):
+    """Return whether the loss exceeds that of equal scores by more than LOST."""
+    m = len(scores)
+    distance = 0.0
+    for i in range(m):
+        distance += target[i] / target_sum * min(top - scores[i], _FARTHEST)
+    return distance + np.log(total / m) > LOST
+
+
+@kernel()
+def _bounded_step(total, target, target_sum, rho, grad, hess):
+    """Write gradient and a hessian that bounds every step; rho is not yet divided."""
+    for i in range(len(grad)):
+        p, phi = rho[i] / total, target[i] / target_sum
+        grad[i] = np.float32(p - phi)
+        hess[i] = np.float32(0.5 * (p + phi))
 
 
 @kernel()

@@ -155,6 +155,14 @@ class Objective(BaseEstimator, ABC):
         """
         return self
 
+    def bounded(self) -> "Objective":
+        """Return the same loss with a hessian that bounds every step, whatever the scores.
+
+        Objectives whose hessian may be too small for that, and which have another one, return a
+        copy that takes it; :class:`gbrank.Smoothed` asks for it.
+        """
+        return self
+
     # --- parameters that were not given --------------------------------------------------------
 
     def value_of(self, name: str) -> Any:

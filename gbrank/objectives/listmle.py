@@ -11,12 +11,14 @@ they stand in a random one, drawn again at every boosting iteration. All K facto
 
 With ``P_ij = e^s_j / sum_{t >= i} e^s_y(t)``, the chance that factor i draws document j::
 
-    g_j = sum_i P_ij - [j is among the first K]       h_j = sum_i P_ij (1 - P_ij)
+    g_j = p_j - u_j,    h_j = (p_j + u_j) / 2,    p_j = sum_i P_ij,  u_j = [j is among the first K]
 
-over the factors in which j is still there: the exact diagonal of the Hessian. One pass from the
-end of the list gives all sums over t, one from its front all sums over i. Each sum is kept
-relative to the largest score it holds, so scores of any size neither overflow nor vanish, and one
-exponential per document is enough: that of minus its distance to the largest score behind it.
+over the factors in which j is still there. With this hessian no tree of a learning rate up to 1
+raises the loss (proof in docs/theory/listmle.md). With the exact diagonal, of ``P_ij (1 - P_ij)``,
+leaves of few documents go too far, and the next ones farther. One pass from the end of the list
+gives all sums over t, one from its front all sums over i. Each sum is kept relative to the largest
+score it holds, so scores of any size neither overflow nor vanish, and one exponential per document
+is enough: that of minus its distance to the largest score behind it.
 
 References: Xia, Liu, Wang, Zhang, Li, Listwise approach to learning to rank: theory and algorithm,
 ICML 2008; Xia, Liu, Li, Statistical consistency of top-k ranking, NIPS 2009, equations 9 and 10.
@@ -93,25 +95,19 @@ def _listmle_query(scores, places, factors, scratch, grad, hess):
     for i in range(m):
         inverse[i] = 1.0 / totals[i]
         rest[i] = decay[i] * totals[i + 1] * inverse[i]
-    # sums of P / e^(s_j - top_j) and of its square over the factors before place j
-    drawn, drawn_squared = 0.0, 0.0
+    # sums of P / e^(s_j - top_j) over the factors before place j; of its own, P - 1 = -rest
+    drawn = 0.0
     for j in range(factors):
-        p = share[j] * drawn
-        p_squared = share[j] * share[j] * drawn_squared
-        own = inverse[j]
-        grad[places[j]] = np.float32(p - rest[j])
-        hess[places[j]] = np.float32(max(p - p_squared, 0.0) + share[j] * own * rest[j])
+        g = share[j] * drawn - rest[j]
+        grad[places[j]] = np.float32(g)
+        hess[places[j]] = np.float32(1.0 + 0.5 * g)
         # as products, whose sum is one operation in the chain from place to place
-        squared = decay[j] * decay[j]
-        drawn = drawn * decay[j] + own * decay[j]
-        drawn_squared = drawn_squared * squared + own * own * squared
+        drawn = drawn * decay[j] + inverse[j] * decay[j]
     for j in range(factors, m):
         p = share[j] * drawn
-        p_squared = share[j] * share[j] * drawn_squared
         grad[places[j]] = np.float32(p)
-        hess[places[j]] = np.float32(max(p - p_squared, 0.0))
+        hess[places[j]] = np.float32(0.5 * p)
         drawn *= decay[j]
-        drawn_squared *= decay[j] * decay[j]
 
 
 @kernel()
@@ -169,7 +165,6 @@ class ListMLE(Objective):
 
     kernel = staticmethod(_listmle_block)
     scratch_rows: ClassVar[int] = 7
-    exact_hessian: ClassVar[bool] = True
     uses_random_numbers: bool = True
 
     def __init__(

@@ -14,7 +14,7 @@ ICML 2007; Bruch, The Web Conference 2021, equations 2 and 3; Xia, Liu, Li, Stat
 of top-k ranking, NIPS 2009, section 4.3.3.
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -22,26 +22,31 @@ from gbrank.core import FloatArray, QueryLayout, check_integer, check_number, ke
 from gbrank.objectives._kernels import zero_step
 from gbrank.objectives._registry import register_objective
 from gbrank.objectives._softmax import (
-    SOFTMAX_ROWS,
+    SoftmaxObjective,
     check_neumann_order,
     log_partition,
+    never_lost,
     softmax_step,
 )
 from gbrank.objectives._topk import keep_top
-from gbrank.objectives.base import Objective
 
 
 @kernel()
-def _listnet_block(first, last, bounds, scores, target, order, iteration, scratch, grad, hess):
+def _listnet_block(
+    first, last, bounds, scores, target, lost_at, order, iteration, scratch, grad, hess
+):
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
         if b - a > 1:
-            softmax_step(scores[a:b], target[a:b], 1.0, 0.0, order, scratch, grad[a:b], hess[a:b])
+            softmax_step(
+                scores[a:b], target[a:b], 1.0, 0.0, order, lost_at, q, iteration, scratch,
+                grad[a:b], hess[a:b],
+            )  # fmt: skip
         else:
             zero_step(grad[a:b], hess[a:b])
 
 
-class ListNet(Objective):
+class ListNet(SoftmaxObjective):
     """Cross entropy of two softmaxes: ``- sum softmax(r / temperature)_i log softmax(s)_i``.
 
     Parameters
@@ -74,8 +79,6 @@ class ListNet(Objective):
     when = "a baseline"
 
     kernel = staticmethod(_listnet_block)
-    scratch_rows: ClassVar[int] = SOFTMAX_ROWS
-    exact_hessian: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -104,10 +107,10 @@ class ListNet(Objective):
         top = np.repeat(np.maximum.reduceat(labels, starts), sizes) if len(labels) else labels
         mass = np.exp((labels - top) / self.temperature)
         total = np.repeat(np.add.reduceat(mass, starts), sizes) if len(labels) else mass
-        return (mass / total,)
+        return mass / total, never_lost(layout.n_queries)
 
     def kernel_params(self) -> tuple[Any, ...]:
-        return (int(self.neumann_order),)
+        return (self.kernel_order(),)
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
@@ -118,9 +121,6 @@ class ListNet(Objective):
             labels = np.where(labels >= np.sort(labels)[-self.k], labels, 0.0)
         mass = np.exp((labels - labels.max()) / self.temperature)
         return float(mass @ (log_partition(scores) - scores) / mass.sum())
-
-    def plain_gradient(self) -> "ListNet":
-        return type(self)(**{**self.get_params(), "neumann_order": 0})
 
 
 register_objective("listnet", ListNet)

@@ -4,7 +4,11 @@ With :math:`z` noise of a fixed distribution, the loss of a query becomes
 
 .. math:: E_z \, \ell(s + \sigma z) \approx \frac{1}{S} \sum_{j=1}^{S} \ell(s + \sigma z_j),
 
-gradient and hessian being the means of those at the noisy scores. Lists that are all but tied are
+the gradient being the mean of those at the noisy scores. The hessian is the mean of those too, of
+the form that bounds every step where a loss has one (:meth:`Objective.bounded`): noise makes the
+exact one of a softmax all but zero. Noise that is drawn again for every tree makes boosting a
+stochastic approximation, which settles only if its steps shrink (Robbins and Monro): at iteration
+:math:`t` the hessian is multiplied by :math:`1 + t / (30 S)`. Lists that are all but tied are
 then seen in many orders instead of one, so that a gradient that depends on the order, such as
 LambdaMART's, does not jump, and single labels weigh less. It is the idea behind YetiRank (logistic
 noise) and StochasticRank (normal noise). For Gumbel noise of scale 1 the order of noisy scores
@@ -13,7 +17,7 @@ follows the Plackett-Luce model of the scores themselves.
 References: Gulin, Kuralenok, Pavlov, Winning the transfer learning track of Yahoo!'s learning to
 rank challenge with YetiRank, 2011; Ustimenko, Prokhorenkova, StochasticRank, ICML 2020; Yellott,
 The relationship between Luce's choice axiom, Thurstone's theory of comparative judgment, and the
-double exponential distribution, 1977.
+double exponential distribution, 1977; Robbins, Monro, A stochastic approximation method, 1951.
 """
 
 from typing import Any
@@ -42,6 +46,8 @@ _NOISES = {"gumbel": 0, "logistic": 1, "normal": 2}
 _STREAM = 0x5A007
 # Uniform numbers are multiples of 2^-31 from 0; half a step more keeps logarithms finite.
 _HALF_STEP = 2.0**-32
+# Iterations, for each sample, after which steps are half as long.
+_HALVED_AFTER = 30.0
 
 
 @kernel(EXACT_MATH)
@@ -64,10 +70,16 @@ def _add_noise(first, last, bounds, scores, scale, kind, seed, draw, noisy):
 
 
 @kernel()
-def _add_share(start, stop, share, one_grad, one_hess, grad, hess):
+def _add_share(start, stop, share, growth, one_grad, one_hess, grad, hess):
     for i in range(start, stop):
         grad[i] += share * one_grad[i]
-        hess[i] += share * one_hess[i]
+        hess[i] += share * growth * one_hess[i]
+
+
+@kernel()
+def _multiply(start, stop, factor, values):
+    for i in range(start, stop):
+        values[i] *= factor
 
 
 def _smoothed_block(
@@ -75,6 +87,7 @@ def _smoothed_block(
     iteration, scratch, grad, hess,
 ):  # fmt: skip
     start, stop = bounds[first], bounds[last]
+    growth = np.float32(1.0 + iteration / (_HALVED_AFTER * samples) if scale > 0.0 else 1.0)
     if samples > 1:
         grad[start:stop] = 0.0
         hess[start:stop] = 0.0
@@ -86,7 +99,9 @@ def _smoothed_block(
         step(first, last, bounds, noisy, draw, scratch, one_grad, one_hess)
         if samples > 1:
             share = np.float32(1.0 / samples)
-            _add_share(start, stop, share, one_grad, one_hess, grad, hess)
+            _add_share(start, stop, share, growth, one_grad, one_hess, grad, hess)
+        elif growth != 1.0:
+            _multiply(start, stop, growth, hess)
 
 
 class Smoothed(WrappedObjective):
@@ -151,6 +166,11 @@ class Smoothed(WrappedObjective):
         """Whether anything is drawn: noise, or what the wrapped objective draws."""
         return self.scale > 0 or self.inner.uses_random_numbers
 
+    @property
+    def exact_hessian(self) -> bool:  # type: ignore[override]
+        """As of the wrapped objective without noise; with noise steps are bounded and shrink."""
+        return self.scale == 0 and self.inner.exact_hessian
+
     def check_params(self) -> None:
         super().check_params()
         check_number("scale", self.scale, low=0.0)
@@ -160,7 +180,8 @@ class Smoothed(WrappedObjective):
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         one = np.empty((2, layout.n_rows if self.samples > 1 else 0), dtype=np.float32)
-        return self.inner.make_step(labels, layout), np.empty(layout.n_rows), one[0], one[1]
+        inner = self.inner.bounded() if self.scale > 0 else self.inner
+        return inner.make_step(labels, layout), np.empty(layout.n_rows), one[0], one[1]
 
     def kernel_params(self) -> tuple[Any, ...]:
         kind, seed = _NOISES[self.noise], int(self.value_of("random_state"))

@@ -47,11 +47,12 @@ from gbrank.objectives._kernels import zero_step
 from gbrank.objectives._registry import register_objective
 from gbrank.objectives._softmax import (
     SOFTMAX_ROWS,
+    SoftmaxObjective,
     check_neumann_order,
     log_partition,
+    never_lost,
     softmax_step,
 )
-from gbrank.objectives.base import Objective
 
 # LightGBM's default of objective_seed
 _LIGHTGBM_SEED = 5
@@ -139,8 +140,8 @@ def _draw_target(powers, scores, source, gamma, seed, iteration, query, target):
 
 @kernel()
 def _xendcg_block(
-    first, last, bounds, scores, powers, source, gamma, eps, order, seed, iteration, scratch, grad,
-    hess,
+    first, last, bounds, scores, powers, lost_at, source, gamma, eps, order, seed, iteration,
+    scratch, grad, hess,
 ):  # fmt: skip
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
@@ -150,12 +151,15 @@ def _xendcg_block(
                 powers[a:b], scores[a:b], source, gamma, seed, iteration, q, target
             )
             if total > 0.0:
-                softmax_step(scores[a:b], target, total, eps, order, scratch, grad[a:b], hess[a:b])
+                softmax_step(
+                    scores[a:b], target, total, eps, order, lost_at, q, iteration, scratch,
+                    grad[a:b], hess[a:b],
+                )  # fmt: skip
                 continue
         zero_step(grad[a:b], hess[a:b])
 
 
-class XENDCG(Objective):
+class XENDCG(SoftmaxObjective):
     """Cross entropy that bounds NDCG: ``- sum phi_i log softmax(s)_i``, ``phi ~ 2^r - gamma``.
 
     Parameters
@@ -205,7 +209,6 @@ class XENDCG(Objective):
 
     kernel = staticmethod(_xendcg_block)
     scratch_rows: ClassVar[int] = SOFTMAX_ROWS + 1
-    exact_hessian: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -261,10 +264,10 @@ class XENDCG(Objective):
         compute_gains(labels, "exp", layout)
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
-        return (compute_gains(labels, "exp", layout) + 1.0,)
+        return compute_gains(labels, "exp", layout) + 1.0, never_lost(layout.n_queries)
 
     def kernel_params(self) -> tuple[Any, ...]:
-        order, seed = int(self.neumann_order), int(self.value_of("random_state"))
+        order, seed = self.kernel_order(), int(self.value_of("random_state"))
         return *self._gamma_source(), float(self.eps), order, seed
 
     def _gamma_source(self) -> tuple[int, float]:
@@ -289,9 +292,6 @@ class XENDCG(Objective):
         seed = self.value_of("random_state")
         _draw_target(2.0**labels, scores, source, gamma, seed, iteration, query, target)
         return float(target @ costs / target.sum()) if target.sum() > 0 else 0.0
-
-    def plain_gradient(self) -> "XENDCG":
-        return type(self)(**{**self.get_params(), "neumann_order": 0})
 
 
 def _least_loss(powers: FloatArray, costs: FloatArray) -> float:

@@ -20,7 +20,8 @@ def likelihood_by_loops(scores_in_order, k):
         chances = np.exp(scores_in_order[i:] - logsumexp(scores_in_order[i:]))
         grad[i:] += chances
         grad[i] -= 1.0
-        hess[i:] += chances * (1.0 - chances)
+        hess[i:] += 0.5 * chances
+        hess[i] += 0.5
     return grad, hess
 
 
@@ -32,7 +33,8 @@ def test_values_spelled_out():
     grad, hess = ListMLE().grad_hess(labels, scores, [3])
     p = np.array([[exp(2), exp(1), exp(0)], [exp(2), 0, exp(0)]]) / [[first], [second]]
     np.testing.assert_allclose(grad, p.sum(axis=0) - [0, 1, 1], rtol=1e-6)
-    np.testing.assert_allclose(hess, (p * (1 - p)).sum(axis=0), rtol=1e-6)
+    # the third factor is 1 for the last document, which has no choice: it is drawn there
+    np.testing.assert_allclose(hess, ([*p.sum(axis=0), 1, 0, 0, 1, 1, 1]) / 2, rtol=1e-6)
 
 
 @pytest.mark.parametrize("k", [None, 1, 2, 3])
@@ -65,14 +67,15 @@ def test_small_numbers_keep_their_digits():
     # perfectly ordered: all that is left are the chances of a wrong draw
     grad, hess = ListMLE().grad_hess([2, 1, 0], [60.0, 30.0, 0.0], [3])
     np.testing.assert_allclose(grad[[0, 2]], [-exp(-30), exp(-30)], rtol=1e-6)
-    np.testing.assert_allclose(hess, [exp(-30), 2 * exp(-30), exp(-30)], rtol=1e-6)
+    np.testing.assert_allclose(hess, 1.0, rtol=1e-6)  # drawn once, and to be drawn once
 
 
 def test_scores_of_any_size():
     grad, hess = ListMLE().grad_hess([1, 0, 2], [-1e300, 1e300, 1e300], [3])
     # factor 1 draws document 2 or 1, each with 1/2; factor 2 draws document 1 instead of 0
     np.testing.assert_allclose(grad, [-1.0, 1.5, -0.5], rtol=1e-6)
-    np.testing.assert_allclose(hess, [0.0, 0.25, 0.25], rtol=1e-6)
+    # three factors draw them 0, 1/2 + 1 + 1 and 1/2 times, and should draw each once
+    np.testing.assert_allclose(hess, [(0 + 1) / 2, (2.5 + 1) / 2, (0.5 + 1) / 2], rtol=1e-6)
 
 
 def places(grad):
