@@ -99,11 +99,12 @@ class Ranker(HintsAtParameters, BaseEstimator):
 
     As it comes it finds out by itself how many trees to grow, and of which losses. Whole queries
     are cut into folds. Two members, xendcg from a linear start and LambdaMART from zero, have a
-    booster per fold, grown on the other folds; all grow in step, and a member stops where
-    ``eval_metric`` on all held-out queries together is best. They are blended, with the linear
-    start alone as a third, by how surely each ranks held-out queries worse than the best
-    (:mod:`gbrank.boosting.blend`), into one sum of trees that is saved and predicts as any other.
-    The more boosters, the longer training and predicting take.
+    booster per fold, grown on the other folds, and one that sees all queries and counts as much as
+    those of the folds together. All grow in step, and a member stops where ``eval_metric`` on all
+    held-out queries together is best. Members are blended, with the linear start alone as a third,
+    by how surely each ranks held-out queries worse than the best (:mod:`gbrank.boosting.blend`),
+    into one sum of trees that is saved and predicts as any other. The more boosters, the longer
+    training and predicting take.
 
     Parameters
     ----------
@@ -112,8 +113,9 @@ class Ranker(HintsAtParameters, BaseEstimator):
         ``None`` stands for what the preset says: "xendcg", or several. One that is given is the
         only loss, whatever the preset.
     preset : {"auto", "fast", "balanced", "best", "lightgbm"}, default="auto"
-        What is trained, and what parameters are that are ``None``. "balanced": up to 500 trees on
-        each of three folds, two losses. "best": five folds. "fast": one booster of 100 trees.
+        What is trained, and what parameters are that are ``None``. "balanced": two losses, three
+        folds and the whole, up to 500 trees each. "best": five folds. "fast": one booster of 100
+        trees.
         "lightgbm": one booster as LightGBM's own defaults have it, from zero, with penalties in
         LightGBM's units. "auto": "balanced", or "fast" for what only one booster can do: evaluation
         sets, callbacks, a Dataset or Sequence, preferences without labels, ``init_model``,
@@ -124,7 +126,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
     n_estimators : int, default=None
         Number of trees: 100, or at most 500 of each booster in "balanced" and "best".
     learning_rate : float, default=None
-        Shrinkage of each tree; ``None`` for 0.1.
+        Shrinkage of each tree; ``None`` for 0.1, in "fast" for 0.03.
     num_leaves : int, default=31
         Leaves of a tree.
     max_depth : int, default=-1
@@ -142,7 +144,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
     subsample : float, default=None
         Share of rows drawn every ``subsample_freq`` trees; ``None`` for 0.7.
     subsample_freq : int, default=None
-        0 draws no rows; ``None`` for 1.
+        0 draws no rows; ``None`` for 1, of LambdaMART in a blend for 0.
     subsample_for_bin : int, default=200000
         Rows from which feature bins are made.
     colsample_bytree : float, default=None
