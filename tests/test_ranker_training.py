@@ -190,7 +190,7 @@ def test_a_damaged_file_is_no_model_to_go_on_from(data, tmp_path):
     path.write_bytes(path.read_bytes().replace(b"leaf_value=", b"leaf_value=1", 1))
     with pytest.raises(ValueError, match="damaged or edited"):
         second.fit(data.X, data.y, qid=data.qid, init_model=path)
-    path.write_bytes(path.read_bytes().replace(b'"}]\n', b'"}\n'))  # the end of the line of ours
+    path.write_bytes(path.read_bytes().replace(b'"}\n', b'"\n'))  # the end of the line of ours
     with pytest.raises(ValueError, match=r"it has no \[gbrank: ...\] line"):
         second.fit(data.X, data.y, qid=data.qid, init_model=path)
     with pytest.raises(TypeError, match="init_model must be a fitted Ranker, a Booster or the"):

@@ -86,7 +86,7 @@ def test_trains_saves_and_loads(tmp_path):
     ("params", "kind", "message"),
     [
         ({"objective": 3}, TypeError, "objective must be a name or an instance .* got int"),
-        ({"objective": "lambdarank"}, ValueError, "objective must be one of"),
+        ({"objective": "lambdarnk"}, ValueError, "objective must be one of"),
         ({"scale": -1}, ValueError, "scale must be a number >= 0"),
         ({"samples": 0}, ValueError, "samples must be an integer >= 1"),
         ({"noise": "cauchy"}, ValueError, "noise must be 'gumbel' or 'logistic' or 'normal'"),
