@@ -27,10 +27,10 @@ from gbrank.core import FloatArray, exp, kernel
 NEUMANN_ORDERS = (0, 2, 4)
 #: Scratch rows that :func:`softmax_step` needs: rho, 1 / (1 - rho) and w.
 SOFTMAX_ROWS = 3
-# What the others may hold, relative to the top document, for its sums to be taken without it.
-_DOMINATED = 1e-4
-# 1 - rho is at least this: a document that holds all the probability still gets finite numbers.
-_SMALLEST_REST = 1e-300
+#: What the others may hold, relative to the top document, for its sums to be taken without it.
+DOMINATED = 1e-4
+#: 1 - rho is at least this: a document that holds all the probability still gets finite numbers.
+SMALLEST_REST = 1e-300
 
 
 def check_neumann_order(order: Any) -> None:
@@ -52,7 +52,11 @@ def log_partition(scores: FloatArray, eps: float = 0.0) -> float:
 
 @kernel()
 def softmax_step(scores, target, target_sum, eps, order, scratch, grad, hess):
-    """Write numerator and hessian of one query; ``target / target_sum`` is phi."""
+    """Write numerator and hessian of one query; ``target / target_sum`` is phi.
+
+    A document ``at`` that holds nearly all the probability stands apart: the rows hold zeros for
+    it, so that sums over them are sums over the others.
+    """
     m = len(scores)
     rho, inverse_rest, w = scratch[0], scratch[1], scratch[2]
     top = scores[0]
@@ -62,62 +66,39 @@ def softmax_step(scores, target, target_sum, eps, order, scratch, grad, hess):
     for i in range(m):
         rho[i] = exp(scores[i] - top)
         total += rho[i]
-    if total < 1.0 + _DOMINATED:
-        _dominated_step(scores, top, eps, target, target_sum, order, rho, w, grad, hess)
-        return
+    at, others, others_target = -1, 0.0, 0.0
+    if total < 1.0 + DOMINATED:
+        at, others = 0, eps * exp(-top) if eps > 0.0 else 0.0
+        while scores[at] != top:
+            at += 1
+        rho[at] = 0.0
+        for i in range(m):
+            others += rho[i]
+            others_target += target[i] if i != at else 0.0
+        total = 1.0 + others
     scale, target_scale = 1.0 / total, 1.0 / target_sum
-    sum_w = 0.0
+    sum_w, top_w, rest = 0.0, 0.0, 1.0
     for i in range(m):
         p = rho[i] * scale
-        first = p - target[i] * target_scale
+        first = p - (target[i] if i != at else 0.0) * target_scale
         rho[i] = p
         inverse_rest[i] = 1.0 / (1.0 - p)
         w[i] = first * inverse_rest[i]
         sum_w += w[i]
         grad[i] = np.float32(first)
         hess[i] = np.float32(p * (1.0 - p))
+    if at >= 0:
+        rest = max(others * scale, SMALLEST_REST)  # 1 - rho of the top document
+        first = others_target * target_scale - rest
+        grad[at], hess[at], top_w = np.float32(first), np.float32(scale * rest), first / rest
     for _ in range(order):
-        next_sum = 0.0
+        all_w, next_sum = sum_w + top_w, 0.0
         for i in range(m):
-            term = rho[i] * (sum_w - w[i])
+            term = rho[i] * (all_w - w[i])
             grad[i] += np.float32(term)  # summed in float32, as LightGBM does
             w[i] = term * inverse_rest[i]
             next_sum += w[i]
+        if at >= 0:
+            grad[at] += np.float32(scale * sum_w)
+            top_w = scale * sum_w / rest
         sum_w = next_sum
-
-
-@kernel()
-def _dominated_step(scores, top, eps, target, target_sum, order, rho, w, grad, hess):
-    """Do the same for a list whose top document holds nearly all; rho is not yet divided."""
-    m = len(scores)
-    at = 0
-    while scores[at] != top:
-        at += 1
-    others = eps * exp(-top) if eps > 0.0 else 0.0
-    others_target = 0.0
-    for i in range(m):
-        if i != at:
-            others += rho[i]
-            others_target += target[i]
-    scale = 1.0 / (1.0 + others)
-    rest = max(others * scale, _SMALLEST_REST)  # 1 - rho of the top document
-    sum_others = 0.0
-    for i in range(m):
-        rho[i] *= scale
-        first = rho[i] - target[i] / target_sum
-        if i == at:
-            first = others_target / target_sum - rest
-        grad[i] = np.float32(first)
-        hess[i] = np.float32(rho[i] * (rest if i == at else 1.0 - rho[i]))
-        w[i] = first / (rest if i == at else 1.0 - rho[i])
-        if i != at:
-            sum_others += w[i]
-    for _ in range(order):
-        sum_w, next_sum = sum_others + w[at], 0.0
-        for i in range(m):
-            term = rho[i] * (sum_others if i == at else sum_w - w[i])
-            grad[i] += np.float32(term)
-            w[i] = term / (rest if i == at else 1.0 - rho[i])
-            if i != at:
-                next_sum += w[i]
-        sum_others = next_sum

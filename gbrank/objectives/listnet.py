@@ -21,24 +21,70 @@ import numpy as np
 from gbrank.core import FloatArray, QueryLayout, check_integer, check_number, kernel
 from gbrank.objectives._kernels import zero_step
 from gbrank.objectives._registry import register_objective
+from gbrank.objectives._short_lists import (
+    LANES,
+    WINDOW,
+    by_length,
+    load_tile,
+    open_tile,
+    zero_others,
+)
 from gbrank.objectives._softmax import (
     SOFTMAX_ROWS,
     check_neumann_order,
     log_partition,
     softmax_step,
 )
+from gbrank.objectives._softmax_short import (
+    BEYOND,
+    DOUBLES,
+    LANE_ROWS,
+    LONGEST_SHORT,
+    SINGLES,
+    softmax_tile,
+)
 from gbrank.objectives._topk import keep_top
 from gbrank.objectives.base import Objective
 
 
 @kernel()
-def _listnet_block(first, last, bounds, scores, target, order, iteration, scratch, grad, hess):
+def _listnet_block(
+    first, last, bounds, scores, target, counts, order, longest_short, iteration, scratch, grad,
+    hess,
+):  # fmt: skip
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
-        if b - a > 1:
+        if b - a <= longest_short:
+            continue
+        if counts[q]:
             softmax_step(scores[a:b], target[a:b], 1.0, 0.0, order, scratch, grad[a:b], hess[a:b])
         else:
             zero_step(grad[a:b], hess[a:b])
+
+
+@kernel()
+def _short_listnet_block(
+    first, last, bounds, scores, target, counts, order, longest, iteration, scratch, grad, hess
+):
+    tile, kept = np.empty(longest * DOUBLES * LANES), np.empty(longest * LANES)
+    singles = np.empty(longest * SINGLES * LANES, np.float32)
+    lanes = np.empty(LANE_ROWS * LANES)
+    queries, ends = np.empty(WINDOW, np.int64), np.empty(longest + 2, np.int64)
+    starts, sizes = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
+    for window in range(first, last, WINDOW):
+        window_end = min(window + WINDOW, last)
+        n_short = by_length(window, window_end, bounds, counts, longest, queries, ends)
+        for begin in range(0, n_short, LANES):
+            chosen = queries[begin : min(begin + LANES, n_short)]
+            length = open_tile(chosen, LANES, bounds, starts, sizes)
+            load_tile(scores, starts, sizes, LANES, length, BEYOND, tile, DOUBLES * LANES)
+            load_tile(target, starts, sizes, LANES, length, 0.0, tile[LANES:], DOUBLES * LANES)
+            lanes[:LANES] = 1.0  # the sums of targets
+            softmax_tile(
+                length, len(chosen), starts, sizes, scores, 0.0, order, tile, lanes, singles,
+                kept, scratch, grad, hess,
+            )  # fmt: skip
+        zero_others(window, window_end, bounds, counts, longest, grad, hess)
 
 
 class ListNet(Objective):
@@ -74,7 +120,9 @@ class ListNet(Objective):
     when = "a baseline"
 
     kernel = staticmethod(_listnet_block)
-    scratch_rows: ClassVar[int] = SOFTMAX_ROWS
+    short_kernel = staticmethod(_short_listnet_block)
+    longest_short = LONGEST_SHORT
+    scratch_rows: ClassVar[int] = SOFTMAX_ROWS + 1
     exact_hessian: ClassVar[bool] = True
 
     def __init__(
@@ -104,10 +152,10 @@ class ListNet(Objective):
         top = np.repeat(np.maximum.reduceat(labels, starts), sizes) if len(labels) else labels
         mass = np.exp((labels - top) / self.temperature)
         total = np.repeat(np.add.reduceat(mass, starts), sizes) if len(labels) else mass
-        return (mass / total,)
+        return mass / total, layout.sizes > 1
 
     def kernel_params(self) -> tuple[Any, ...]:
-        return (int(self.neumann_order),)
+        return int(self.neumann_order), self.longest_short
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int

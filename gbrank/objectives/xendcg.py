@@ -26,6 +26,7 @@ Reference: Bruch, An alternative cross entropy loss for learning-to-rank, The We
 definition 1 and section 4.3 (eps is that section's epsilon).
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,15 +46,30 @@ from gbrank.core import (
 )
 from gbrank.objectives._kernels import zero_step
 from gbrank.objectives._registry import register_objective
+from gbrank.objectives._short_lists import (
+    LANES,
+    WINDOW,
+    by_length,
+    load_tile,
+    open_tile,
+    zero_others,
+)
 from gbrank.objectives._softmax import (
     SOFTMAX_ROWS,
     check_neumann_order,
     log_partition,
     softmax_step,
 )
+from gbrank.objectives._softmax_short import (
+    BEYOND,
+    DOUBLES,
+    LANE_ROWS,
+    LONGEST_SHORT,
+    SINGLES,
+    softmax_tile,
+)
 from gbrank.objectives.base import Objective
 
-_CONSTANT, _COUNTER, _LIGHTGBM, _ANNEALED, _TIGHT = 0, 1, 2, 3, 4
 # The fixed point is a vertex of the cube and is reached exactly; this many passes have always done.
 _TIGHT_PASSES = 50
 
@@ -100,57 +116,133 @@ def _tight_target(powers, scores, target):
 
 
 @kernel()
-def _draw_target(powers, scores, source, gamma, seed, iteration, query, target):
-    """Write ``2^r - gamma`` of one query and return its sum.
-
-    ``gamma`` is the constant, or the number of iterations in which annealing falls by e.
-    """
-    m = len(powers)
+def _drawn_target(powers, middle, spread, seed, iteration, query, target):
+    """Write ``2^r - gamma`` and return its sum: gamma is uniform about ``middle``."""
     total = 0.0
-    if source == _COUNTER:
+    if spread > 0.0:
         low, high = random_key(seed, iteration, query)
-        for i in range(m):
-            target[i] = powers[i] - random_uniform(low, high, i)
-            total += target[i]
-    elif source == _CONSTANT:
-        for i in range(m):
+        for i in range(len(powers)):
+            gamma = middle + spread * (random_uniform(low, high, i) - middle)
             target[i] = powers[i] - gamma
             total += target[i]
-    elif source == _ANNEALED:
-        low, high = random_key(seed, iteration, query)
-        width = exp(-iteration / gamma)
-        for i in range(m):
-            target[i] = powers[i] - (0.5 + width * (random_uniform(low, high, i) - 0.5))
-            total += target[i]
-    elif source == _TIGHT:
-        total = _tight_target(powers, scores, target)
     else:
-        state = _lightgbm_state(seed, query, iteration * m)
-        for i in range(m):
-            state = np.uint32(np.uint32(state * np.uint32(214013)) + np.uint32(2531011))
-            target[i] = (
-                powers[i] - np.float64((state >> np.uint32(16)) & np.uint32(0x7FFF)) / 32768.0
-            )
+        for i in range(len(powers)):
+            target[i] = powers[i] - middle
             total += target[i]
     return total
 
 
 @kernel()
-def _xendcg_block(
-    first, last, bounds, scores, powers, source, gamma, eps, order, seed, iteration, scratch, grad,
-    hess,
+def _lightgbm_target(powers, seed, iteration, query, target):
+    """Write ``2^r - gamma`` and return its sum: gamma is what LightGBM draws."""
+    total = 0.0
+    state = _lightgbm_state(seed, query, iteration * len(powers))
+    for i in range(len(powers)):
+        state = np.uint32(np.uint32(state * np.uint32(214013)) + np.uint32(2531011))
+        target[i] = powers[i] - np.float64((state >> np.uint32(16)) & np.uint32(0x7FFF)) / 32768.0
+        total += target[i]
+    return total
+
+
+# A kernel for each source of gamma: a training compiles the one that it needs. Lists of one
+# document have targets too, but nothing to learn.
+
+
+@kernel()
+def _drawn_block(
+    first, last, bounds, scores, powers, counts, eps, order, longest_short, seed, middle, spread,
+    anneal, iteration, scratch, grad, hess,
+):  # fmt: skip
+    spread_now = spread * exp(-iteration / anneal)
+    for q in range(first, last):
+        a, b = bounds[q], bounds[q + 1]
+        if b - a <= longest_short:
+            continue
+        target = scratch[SOFTMAX_ROWS][: b - a]
+        total = _drawn_target(powers[a:b], middle, spread_now, seed, iteration, q, target)
+        if counts[q] and total > 0.0:
+            softmax_step(scores[a:b], target, total, eps, order, scratch, grad[a:b], hess[a:b])
+        else:
+            zero_step(grad[a:b], hess[a:b])
+
+
+@kernel()
+def _lightgbm_block(
+    first, last, bounds, scores, powers, counts, eps, order, longest_short, seed, iteration,
+    scratch, grad, hess,
 ):  # fmt: skip
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
-        if b - a > 1:
-            target = scratch[SOFTMAX_ROWS][: b - a]
-            total = _draw_target(
-                powers[a:b], scores[a:b], source, gamma, seed, iteration, q, target
+        target = scratch[SOFTMAX_ROWS][: b - a]
+        total = _lightgbm_target(powers[a:b], seed, iteration, q, target)
+        if counts[q] and total > 0.0:
+            softmax_step(scores[a:b], target, total, eps, order, scratch, grad[a:b], hess[a:b])
+        else:
+            zero_step(grad[a:b], hess[a:b])
+
+
+@kernel()
+def _tight_block(
+    first, last, bounds, scores, powers, counts, eps, order, longest_short, iteration, scratch,
+    grad, hess,
+):  # fmt: skip
+    for q in range(first, last):
+        a, b = bounds[q], bounds[q + 1]
+        target = scratch[SOFTMAX_ROWS][: b - a]
+        total = _tight_target(powers[a:b], scores[a:b], target)
+        if counts[q] and total > 0.0:
+            softmax_step(scores[a:b], target, total, eps, order, scratch, grad[a:b], hess[a:b])
+        else:
+            zero_step(grad[a:b], hess[a:b])
+
+
+@kernel(part=True)
+def _draw_tile(length, queries, sizes, middle, spread, seed, iteration, keys, tile, totals):
+    """Subtract gamma from the powers in a tile; write the sums."""
+    for lane in range(LANES):
+        query = queries[min(lane, len(queries) - 1)]
+        keys[lane], keys[LANES + lane] = random_key(seed, iteration, query)
+        totals[lane] = 0.0
+    first = 0
+    for i in range(length):
+        row = tile[(DOUBLES * i + 1) * LANES : (DOUBLES * i + 2) * LANES]
+        for lane in range(LANES):
+            uniform = random_uniform(keys[lane], keys[LANES + lane], i)
+            row[lane] -= middle + spread * (uniform - middle)
+        while sizes[first] <= i:
+            first += 1
+        row[:first] = 0.0  # where a list has ended
+        for lane in range(LANES):
+            totals[lane] += row[lane]
+
+
+@kernel()
+def _short_drawn_block(
+    first, last, bounds, scores, powers, counts, eps, order, longest, seed, middle, spread, anneal,
+    iteration, scratch, grad, hess,
+):  # fmt: skip
+    spread_now = spread * exp(-iteration / anneal)
+    tile, kept = np.empty(longest * DOUBLES * LANES), np.empty(longest * LANES)
+    singles = np.empty(longest * SINGLES * LANES, np.float32)
+    lanes, keys = np.empty(LANE_ROWS * LANES), np.empty(2 * LANES, np.uint32)
+    queries, ends = np.empty(WINDOW, np.int64), np.empty(longest + 2, np.int64)
+    starts, sizes = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
+    for window in range(first, last, WINDOW):
+        window_end = min(window + WINDOW, last)
+        n_short = by_length(window, window_end, bounds, counts, longest, queries, ends)
+        for begin in range(0, n_short, LANES):
+            chosen = queries[begin : min(begin + LANES, n_short)]
+            length = open_tile(chosen, LANES, bounds, starts, sizes)
+            load_tile(scores, starts, sizes, LANES, length, BEYOND, tile, DOUBLES * LANES)
+            load_tile(powers, starts, sizes, LANES, length, 0.0, tile[LANES:], DOUBLES * LANES)
+            _draw_tile(
+                length, chosen, sizes, middle, spread_now, seed, iteration, keys, tile, lanes
             )
-            if total > 0.0:
-                softmax_step(scores[a:b], target, total, eps, order, scratch, grad[a:b], hess[a:b])
-                continue
-        zero_step(grad[a:b], hess[a:b])
+            softmax_tile(
+                length, len(chosen), starts, sizes, scores, eps, order, tile, lanes, singles,
+                kept, scratch, grad, hess,
+            )  # fmt: skip
+        zero_others(window, window_end, bounds, counts, longest, grad, hess)
 
 
 class XENDCG(Objective):
@@ -199,7 +291,7 @@ class XENDCG(Objective):
     cost = "`m`"
     when = "the default; cheap, also on long lists"
 
-    kernel = staticmethod(_xendcg_block)
+    longest_short = LONGEST_SHORT
     scratch_rows: ClassVar[int] = SOFTMAX_ROWS + 1
     exact_hessian: ClassVar[bool] = True
 
@@ -222,6 +314,22 @@ class XENDCG(Objective):
         self.anneal = anneal
         self.n_jobs = n_jobs
         self.check_params()
+
+    @property
+    def kernel(self) -> Callable[..., None]:
+        """The kernel of the source of gamma."""
+        if self.gamma == "tight":
+            return _tight_block
+        return _lightgbm_block if self._draws_as_lightgbm else _drawn_block
+
+    @property
+    def short_kernel(self) -> Callable[..., None] | None:  # type: ignore[override]
+        """The kernel for short lists, which the rarer sources of gamma do without."""
+        return _short_drawn_block if self.kernel is _drawn_block else None
+
+    @property
+    def _draws_as_lightgbm(self) -> bool:
+        return self.gamma == "uniform" and self.generator == "lightgbm"
 
     @property
     def uses_random_numbers(self) -> bool:  # type: ignore[override]
@@ -252,20 +360,21 @@ class XENDCG(Objective):
         compute_gains(labels, "exp", layout)
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
-        return (compute_gains(labels, "exp", layout) + 1.0,)
+        return compute_gains(labels, "exp", layout) + 1.0, layout.sizes > 1
 
     def kernel_params(self) -> tuple[Any, ...]:
-        order, seed = int(self.neumann_order), int(self.random_state)
-        return *self._gamma_source(), float(self.eps), order, seed
-
-    def _gamma_source(self) -> tuple[int, float]:
-        if not isinstance(self.gamma, str):
-            return _CONSTANT, float(self.gamma)
+        shared = (float(self.eps), int(self.neumann_order), self.longest_short)
         if self.gamma == "tight":
-            return _TIGHT, 0.0
-        if self.gamma == "annealed":
-            return _ANNEALED, float(self.anneal)
-        return (_COUNTER if self.generator == "counter" else _LIGHTGBM), 0.0
+            return shared
+        if self._draws_as_lightgbm:
+            return *shared, int(self.random_state)
+        return *shared, int(self.random_state), *self._interval()
+
+    def _interval(self) -> tuple[float, float, float]:
+        """Return middle and width of gamma's interval, and the trees in which it shrinks by e."""
+        if not isinstance(self.gamma, str):
+            return float(self.gamma), 0.0, np.inf
+        return 0.5, 1.0, float(self.anneal) if self.gamma == "annealed" else np.inf
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
@@ -276,9 +385,13 @@ class XENDCG(Objective):
         if self.gamma == "tight":
             return _least_loss(2.0**labels, costs)
         target = np.empty(len(labels))
-        source, gamma = self._gamma_source()
-        seed = self.random_state
-        _draw_target(2.0**labels, scores, source, gamma, seed, iteration, query, target)
+        powers, seed = 2.0**labels, int(self.random_state)
+        if self._draws_as_lightgbm:
+            _lightgbm_target(powers, seed, iteration, query, target)
+        else:
+            middle, spread, anneal = self._interval()
+            spread *= float(np.exp(-iteration / anneal))
+            _drawn_target(powers, middle, spread, seed, iteration, query, target)
         return float(target @ costs / target.sum()) if target.sum() > 0 else 0.0
 
     def plain_gradient(self) -> "XENDCG":
