@@ -1,9 +1,10 @@
 """Cross-fitting: boosters in step, each judged on whole queries that it does not see.
 
 Queries are cut into parts; a member, which is a loss and a start, has one booster per part, grown
-on the queries outside it, and one grown on all queries in step with these. After every tree all held-out queries together, scored by the boosters
-that did not see them, say how good the member is, and it stops growing when that has not improved
-for long. Features are binned once, for all boosters.
+on the queries outside it, and one grown on all queries in step with these. After every tree all
+held-out queries together, scored by the boosters that did not see them, say how good the member is,
+and it stops growing when that has not improved for long. Features are binned once, for all
+boosters.
 """
 
 import warnings

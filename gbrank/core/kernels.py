@@ -68,5 +68,7 @@ def kernel(
         "fastmath": set(fastmath),
         "error_model": "numpy",
         "forceinline": part,
+        "no_cpython_wrapper": part,
+        "no_cfunc_wrapper": True,
     }
     return lambda function: Kernel(function, options)

@@ -69,6 +69,11 @@ class Objective(BaseEstimator, ABC):
     #: How many float64 rows, each at least 32 longer than the longest list, a thread needs as
     #: working space.
     scratch_rows: ClassVar[int] = 0
+    #: Lists of up to this many documents belong to ``short_kernel``, where there is one, and
+    #: ``kernel`` leaves them alone.
+    longest_short: int = 0
+    #: As ``kernel``, for short lists, which it puts side by side; ``None`` where there is none.
+    short_kernel: Callable[..., None] | None = None
 
     #: Parameters that LightGBM has too: its name, and what ``None`` stands for if LightGBM was not
     #: given it either. Only those count that the constructor has.
@@ -283,7 +288,7 @@ class Objective(BaseEstimator, ABC):
         layout : their queries.
         """
         fixed = (*self.prepare(labels, layout), *self.kernel_params())
-        kernel = self.kernel
+        kernels = self._kernels_for(layout.sizes)
 
         def step(
             first: int,
@@ -295,9 +300,18 @@ class Objective(BaseEstimator, ABC):
             grad: Float32Array,
             hess: Float32Array,
         ) -> None:
-            kernel(first, last, bounds, scores, *fixed, iteration, scratch, grad, hess)
+            for kernel in kernels:
+                kernel(first, last, bounds, scores, *fixed, iteration, scratch, grad, hess)
 
         return step
+
+    def _kernels_for(self, sizes: IntArray) -> list[Callable[..., None]]:
+        """Return the kernels that lists of these sizes need: what is not needed is not compiled."""
+        short = self.short_kernel
+        is_short = sizes <= self.longest_short
+        if short is None or not is_short.any():
+            return [self.kernel]
+        return [short] if is_short.all() else [short, self.kernel]
 
     def grad_hess(
         self,

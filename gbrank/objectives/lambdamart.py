@@ -38,56 +38,41 @@ from gbrank.core import (
     check_number,
     compute_discounts,
     compute_gains,
-    exp32,
     ideal_dcg,
     kernel,
     sort_by_score,
 )
 from gbrank.objectives._kernels import PADDING, zero_step
+from gbrank.objectives._lambda_pairs import BIN, DISTANCE_FLOOR, FARTHEST, bin_edge, pair_terms
+from gbrank.objectives._lambda_short import short_lambdamart_block
 from gbrank.objectives._registry import register_objective
 from gbrank.objectives.base import Objective
 
-# LightGBM's constant is a float32 too.
-_DISTANCE_FLOOR = np.float32(0.01)
-_FARTHEST = 1e30  # score distances beyond this are all the same, and float32 holds it
-# LightGBM's sigmoid table: bins on either side of zero, and the width of a bin.
-_HALF_TABLE = 524288.0
-_BIN = 25.0 / 524288.0
+#: Up to here lists side by side are faster than one after the other.
+_LONGEST_SHORT = 64
 
 
 @kernel(part=True)
 def _distances(score, scores, bins_per_unit, distances, edges):
-    """Write ``s_i - s_j`` and the upper edge of its bin, counted in bins from zero.
-
-    In float64, which alone tells the bins of large scores apart. ``rint`` vectorises, ``ceil`` does
-    not.
-    """
+    """Write ``s_i - s_j`` and the upper edge of its bin, counted in bins from zero."""
     for j in range(len(scores)):
-        distance = min(score - scores[j], _FARTHEST)
-        bins = min(distance * bins_per_unit, _HALF_TABLE)
+        distance = min(score - scores[j], FARTHEST)
         distances[j] = np.float32(distance)
-        nearest = np.rint(bins)
-        edges[j] = np.float32(nearest + 1.0 if nearest < bins else nearest)
+        edges[j] = bin_edge(distance, bins_per_unit)
 
 
 @kernel(part=True)
 def _pair_terms(gain, discount, distances, edges, gains, discounts, floor, lambdas, hessians):
-    """Write the terms of one document against all those ranked below it, in float32.
+    """Write the terms of one document against all those ranked below it.
 
-    Those below have lower scores, so ``e = exp(-sigmoid (s_i - s_j)) <= 1``: nothing overflows, and
-    one division serves all. ``floor`` is negative when score distances do not divide.
+    ``floor`` is negative when score distances do not divide.
     """
-    one, zero, bin_width = np.float32(1.0), np.float32(0.0), np.float32(_BIN)
+    one, zero = np.float32(1.0), np.float32(0.0)
     for j in range(len(distances)):
-        gap = gain - gains[j]
-        # the table is read at the lower edge of s_high - s_low, which is minus the upper one here
-        # when the pair is in the wrong order
-        e = exp32(-bin_width * (max(edges[j] - one, zero) if gap > zero else edges[j]))
-        divisor = (one + e) * (one + e) * (floor + distances[j] if floor >= zero else one)
-        weight = gap * (discount - discounts[j]) / divisor
-        # p is e / (1 + e) for a pair in the right order, 1 / (1 + e) for one in the wrong order
-        lambdas[j] = weight * (one + e) * (e if gap > zero else one)
-        hessians[j] = abs(weight) * e
+        divisor = floor + distances[j] if floor >= zero else one
+        lambdas[j], hessians[j] = pair_terms(
+            gain - gains[j], discount - discounts[j], edges[j], divisor
+        )
 
 
 @kernel(part=True)
@@ -119,14 +104,14 @@ def _lambdamart_query(
     sorted_shares[m : m + PADDING] = 0.0
     lambda_sums[: m + PADDING] = 0.0
     hessian_sums[: m + PADDING] = 0.0
-    floor = _DISTANCE_FLOOR if norm and keys[0] != keys[m - 1] else np.float32(-1.0)
+    floor = DISTANCE_FLOOR if norm and keys[0] != keys[m - 1] else np.float32(-1.0)
     sum_abs = 0.0
     for i in range(min(truncation, m - 1)):
         stop = i + 1 + -(-(m - 1 - i) // PADDING) * PADDING
         _distances(
             keys[i],
             keys[i + 1 : stop],
-            sigmoid / _BIN,
+            sigmoid / BIN,
             distances[i + 1 : stop],
             edges[i + 1 : stop],
         )
@@ -164,12 +149,14 @@ def _lambdamart_query(
 @kernel()
 def _lambdamart_block(
     first, last, bounds, scores, shares, order, counts, discounts, sigmoid, truncation, norm,
-    iteration, scratch, grad, hess,
+    longest_short, iteration, scratch, grad, hess,
 ):  # fmt: skip
     keys, spare_order = scratch[0], scratch[1].view(np.int64)
     rows = scratch[2:].reshape(-1).view(np.float32).reshape(8, scratch.shape[1])
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
+        if b - a <= longest_short:
+            continue
         if counts[q]:
             _lambdamart_query(
                 scores[a:b], shares[a:b], order[a:b], discounts, sigmoid, truncation, norm,
@@ -216,6 +203,8 @@ class LambdaMART(Objective):
     when = 'what `"lambdarank"` does now'
 
     kernel = staticmethod(_lambdamart_block)
+    short_kernel = staticmethod(short_lambdamart_block)
+    longest_short = _LONGEST_SHORT
     has_loss: ClassVar[bool] = False
     from_lightgbm: ClassVar[Mapping[str, tuple[str, Any]]] = {
         **Objective.from_lightgbm,
@@ -259,7 +248,8 @@ class LambdaMART(Objective):
 
     def kernel_params(self) -> tuple[Any, ...]:
         sigmoid, truncation = self.value_of("sigmoid"), self.value_of("truncation_level")
-        return float(sigmoid), int(truncation), bool(self.value_of("norm"))
+        norm = bool(self.value_of("norm"))
+        return float(sigmoid), int(truncation), norm, self.longest_short
 
     def query_cost(self, sizes: IntArray) -> IntArray:
         # ranking and gathering a document costs about as much as eight pairs
