@@ -40,8 +40,10 @@ def training_params(dataset: Any) -> dict[str, Any]:
         if frame.f_back is None:
             break
         frame = frame.f_back
+        if frame.f_globals.get("__name__") != "lightgbm.basic":
+            continue  # looking at the locals of others would keep their arrays alive
         caller = frame.f_locals.get("self")
-        if frame.f_globals.get("__name__") == "lightgbm.basic" and hasattr(caller, "train_set"):
+        if hasattr(caller, "train_set"):
             return dict(getattr(caller, "params", None) or {})
     params = getattr(dataset, "params", None) if TrainingData.is_dataset(dataset) else None
     return dict(params or {})
