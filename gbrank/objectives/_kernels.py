@@ -2,11 +2,17 @@
 
 import numpy as np
 
-from gbrank.core import kernel
+from gbrank.core import EXACT_MATH, kernel
 
 #: Scratch rows are this much longer than the longest list, so that a kernel may run its loops up to
 #: a multiple of this: such a loop has no scalar remainder, which for short lists is half the time.
 PADDING = 32
+
+
+@kernel(EXACT_MATH)
+def middle_of(lowest, highest):
+    """Return the mean of two numbers: as one half of their sum, it would overflow beyond 9e307."""
+    return 0.5 * lowest + 0.5 * highest
 
 
 @kernel()

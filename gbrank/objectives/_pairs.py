@@ -15,7 +15,7 @@ too far apart for that, every document gets ``x`` again, relative to its own sco
 """
 
 from gbrank.core import exp, kernel
-from gbrank.objectives._kernels import PADDING
+from gbrank.objectives._kernels import PADDING, middle_of
 
 # e^s about the middle of scores no farther apart than this has finite sums and products
 _WIDEST = 600.0
@@ -52,7 +52,7 @@ def logistic_pairs(scores, weights, lower_weights, starts, n_meeting, xs, force_
         lowest = min(lowest, scores[i])
         highest = max(highest, scores[i])
     wide = not (highest - lowest <= _WIDEST)
-    middle = 0.5 * lowest + 0.5 * highest
+    middle = middle_of(lowest, highest)
     for i in range(m):
         xs[i] = exp(scores[i] - middle)
     xs[m : m + PADDING] = 0.0

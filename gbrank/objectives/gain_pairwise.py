@@ -51,7 +51,7 @@ from gbrank.core import (
     kernel,
     sort_by_score,
 )
-from gbrank.objectives._kernels import zero_step
+from gbrank.objectives._kernels import middle_of, zero_step
 from gbrank.objectives._label_order import order_by_label
 from gbrank.objectives._pairs import logistic_pairs
 from gbrank.objectives._registry import register_objective
@@ -116,7 +116,7 @@ def _exponential_query(scores, weights, g, h):
     for i in range(m):
         lowest = min(lowest, scores[i])
         highest = max(highest, scores[i])
-    middle = 0.5 * lowest + 0.5 * highest
+    middle = middle_of(lowest, highest)
     upwards, downwards = 0.0, 0.0
     for i in range(m):
         centred = min(max(scores[i] - middle, -_REACH), _REACH)

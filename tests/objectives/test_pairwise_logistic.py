@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from gbrank import PairwiseLogistic
+from gbrank import GainPairwise, PairwiseLogistic
 
 
 def pairs_by_loops(labels, scores):
@@ -81,3 +81,11 @@ def test_two_documents_are_logistic_regression_on_their_difference():
         p = expit(-difference)
         np.testing.assert_allclose(grad, [-p, p], rtol=1e-6)
         np.testing.assert_allclose(hess, [p * expit(difference)] * 2, rtol=1e-6)
+
+
+@pytest.mark.parametrize("score", [9e307, 1.7e308, -1.7e308])
+@pytest.mark.parametrize("objective", [PairwiseLogistic(), GainPairwise(norm_at=1)], ids=repr)
+def test_equal_scores_above_9e307(objective, score):
+    """Two of them have no sum; their pairs are even, as at 0."""
+    at_zero = objective.grad_hess([2, 0, 1], [0.0] * 3, [3])
+    np.testing.assert_array_equal(objective.grad_hess([2, 0, 1], [score] * 3, [3]), at_zero)
