@@ -31,7 +31,7 @@ from gbrank.core import (
 )
 from gbrank.serving._trees import ZERO, Dump, dump_of, nodes_of
 
-_LANES = 64  # documents of a block
+_LANES = 128  # documents of a block
 _WORD = 64  # bits of a word
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _ONE = np.uint64(1)
@@ -329,22 +329,27 @@ def _score(
     most_words = max(trees[:, 2].max(), 1)
     block = np.empty((len(features), _LANES))
     alive = np.empty((most_words, _LANES), dtype=np.uint64)
+    found = np.empty(_LANES, dtype=np.int64)
     for first in range(0, len(X), _LANES):
         n_rows = min(_LANES, len(X) - first)
         _fill_columns(X, first, n_rows, features, ways, block)
         for tree in range(len(trees)):
             begin, leaf, n_words, end = trees[tree]
             if n_words == 0:
-                column = block[entry_column[begin]]
+                # a search in steps that are the same for all documents
+                column, left = block[entry_column[begin]], end - begin
                 for j in range(n_rows):
-                    x = column[j]
-                    low, left = begin, end - begin
-                    while left > 1:
-                        half = left // 2
-                        low += half * (entry_threshold[low + half - 1] < x)
-                        left -= half
-                    low += entry_threshold[low] < x
-                    scores[first + j] += values[leaf + low - begin]
+                    found[j] = begin
+                while left > 1:
+                    half = left // 2
+                    for j in range(n_rows):
+                        last = entry_threshold[found[j] + half - 1]
+                        found[j] += half if last < column[j] else 0
+                    left -= half
+                for j in range(n_rows):
+                    found[j] += 1 if entry_threshold[found[j]] < column[j] else 0
+                for j in range(n_rows):
+                    scores[first + j] += values[leaf + found[j] - begin]
                 continue
             for word in range(n_words):
                 for j in range(n_rows):
