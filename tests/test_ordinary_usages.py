@@ -1,7 +1,8 @@
 """Ordinary usages of LightGBM and scikit-learn, once with a native objective and once with ours.
 
-Each usage returns numbers. The losses are equal, ``rank_xendcg`` to the bit and ``lambdarank`` up to
-float32, so the numbers are: where they are not, something that is not the loss was lost on the way.
+Each usage returns numbers. The losses are equal, ``rank_xendcg`` to the bit and ``lambdarank`` up
+to float32, so the numbers are: where they are not, something that is not the loss was lost on the
+way.
 """
 
 import copy
