@@ -283,8 +283,8 @@ def _cost(results: Results, models: list[str]) -> str:
     reference = "LightGBM lambdarank"
     for model in models:
         ratios = [
-            results.column(name, model, 0.0, "seconds").mean()
-            / results.column(name, reference, 0.0, "seconds").mean()
+            np.median(results.column(name, model, 0.0, "seconds"))
+            / np.median(results.column(name, reference, 0.0, "seconds"))
             for name in results.tables
         ]
         trees = [results.column(name, model, 0.0, "trees").mean() for name in results.tables]
@@ -299,9 +299,9 @@ def _cost(results: Results, models: list[str]) -> str:
     heads = ["", "training, median of ten sets", "largest", "trees, median"]
     return f"""## What it costs
 
-CPU time of a training on one thread, over that of LightGBM's lambdarank stopped early, which trains
-on three fifths of the queries; `Ranker()`, refitted and averaged models see four fifths. Taken
-beside other work, so that they are no more than a guide ([speed](speed.json) has measured ratios).
+CPU time of a training on one thread, median of five folds, over that of LightGBM's lambdarank
+stopped early, which trains on three fifths of the queries; `Ranker()`, refitted and averaged models
+see four fifths. Taken beside other work, so that they are no more than a guide.
 Trees are those that a prediction goes through, the trees of a linear start included.
 
 {table(heads, rows)}"""

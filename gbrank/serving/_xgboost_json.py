@@ -2,8 +2,8 @@
 
 Their reader takes these keys, in a tree that is nested, and no others. A split sends
 ``x < split_condition`` to "yes", where x, the condition, leaves and the sum are float32. A feature
-that is missing goes where "missing" says since version 3.3 of OpenSearch's plugin and 1.5 of
-Elasticsearch's; before it counted as 0.
+that is missing goes where "missing" says since version 3.3 of OpenSearch's plugin; before it
+counted as 0.
 """
 
 import itertools
