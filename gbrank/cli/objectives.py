@@ -67,5 +67,8 @@ def _paragraph(row: dict[str, str]) -> str:
 
 
 def _parameters(name: str) -> dict[str, Any]:
-    parameters: dict[str, Any] = gbrank.get_objective(name).get_params(deep=False)
-    return parameters
+    """Return the defaults; of those that LightGBM's own parameters may set, what they are else."""
+    objective = gbrank.get_objective(name)
+    parameters: dict[str, Any] = objective.get_params(deep=False)
+    shared = objective.from_lightgbm.keys() & parameters.keys()
+    return parameters | {each: objective.value_of(each) for each in shared}
