@@ -1,6 +1,5 @@
 """What goes wrong is told in one line, with the exit code that scripts go by."""
 
-import json
 import re
 import shlex
 
