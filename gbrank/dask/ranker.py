@@ -153,7 +153,7 @@ class DaskRanker(BaseEstimator):
     >>> value > 0.5
     True
     >>> ranker.to_local()
-    Ranker(n_estimators=10, objective='xendcg')
+    Ranker(n_estimators=10, objective='xendcg', preset='fast')
     """
 
     local_: Ranker
