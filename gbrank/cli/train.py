@@ -91,7 +91,9 @@ def add_command(commands: Any) -> argparse.ArgumentParser:
         f"(default 500) and with --valid (default {MOST_TREES})",
     )
     parser.add_argument("--leaves", type=positive, default=31, metavar="N", help="(default 31)")
-    parser.add_argument("--learning-rate", type=float, metavar="RATE", help="(default 0.1)")
+    parser.add_argument(
+        "--learning-rate", type=float, metavar="RATE", help="(default 0.1; 0.03 in fast)"
+    )
     parser.add_argument(
         "--start",
         choices=("auto", "zero", "linear", "query_linear"),
