@@ -42,11 +42,12 @@ def test_names_of_lightgbm_are_aliases_of_exact_equivalents(alias, name):
 
 
 def test_lambdarank_by_name_is_lightgbms_lambdarank():
+    """One tree: of several, float32 sums in another order may flip a split that is nearly tied."""
     fixed = {"force_col_wise": True}
-    model = lgb.LGBMRanker(objective="lambdarank", n_estimators=5, n_jobs=1, verbose=-1, **fixed)
+    model = lgb.LGBMRanker(objective="lambdarank", n_estimators=1, n_jobs=1, verbose=-1, **fixed)
     expected = model.fit(X, Y, group=GROUP).predict(X)
-    found = ranker("lambdarank", lgb_params=fixed).fit(X, Y, group=GROUP).predict(X)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)  # float32 sums
+    found = ranker("lambdarank", n_estimators=1, lgb_params=fixed).fit(X, Y, group=GROUP)
+    np.testing.assert_allclose(found.predict(X), expected, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize(

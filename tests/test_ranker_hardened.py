@@ -247,7 +247,7 @@ interrupt.before_iteration = True
 #: How a fit can fail: before anything, while data are read, in the start, and among the trees.
 FAILURES = {
     "parameter": ({"num_leaves": 7, "n_estimators": 0}, {}, ValueError),
-    "parameter of LightGBM": ({"boosting_type": "no such"}, {}, lgb.basic.LightGBMError),
+    "parameter of LightGBM": ({"boosting_type": "no such"}, {}, ValueError),
     "labels": ({}, {"y": -1.0}, ValueError),
     "queries": ({}, {"qid": 3}, ValueError),
     "weights": ({}, {"sample_weight": [-1.0]}, ValueError),
@@ -299,8 +299,7 @@ def test_a_second_fit_that_fails_leaves_the_old_model(frame, data, tmp_path, fai
     assert vars(ranker).keys() == attributes.keys()
     np.testing.assert_array_equal(ranker.predict(frame), expected)
     assert ranker.feature_names_in_.tolist() == frame.columns.tolist()
-    with pytest.raises(ValueError, match="feature names"):
-        ranker.predict(reversed_frame)
+    np.testing.assert_array_equal(ranker.predict(reversed_frame), expected)  # matched by name
     ranker.save_model(tmp_path / "model.txt")
     np.testing.assert_array_equal(
         Ranker.load_model(tmp_path / "model.txt").predict(frame), expected

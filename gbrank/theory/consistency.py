@@ -268,7 +268,8 @@ def _check_all(
     discount: DiscountSpec | None,
     draws: int,
 ) -> _Checks:
-    gain = getattr(objective, "gain", "exp") if gain is None else gain
+    own = getattr(objective, "gain", None)
+    gain = gain if gain is not None else "exp" if own is None else own
     discount = getattr(objective, "discount", "log") if discount is None else discount
     scores = _minimize(objective, labels, chances, draws)
     bayes = _expected_relevance(labels, chances, gain, discount)

@@ -39,7 +39,7 @@ def test_bruch(name):
 
 
 def test_bruch_objectives():
-    assert get_objective("lambdamart").sigmoid == 1.0
+    assert get_objective("lambdamart").value_of("sigmoid") == 1.0
     assert get_objective("xendcg").gamma == "uniform"  # drawn again in each iteration
 
 

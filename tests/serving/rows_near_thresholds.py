@@ -36,7 +36,7 @@ def make_model(kind, n_estimators=12, num_leaves=15):
         X[rng.random(len(X)) < 0.2, 1] = np.nan
         more = {"start": "linear"}
     elif kind == "averaged":
-        more = {"n_models": 3, "subsample": 0.7, "subsample_freq": 1}
+        more = {"preset": "balanced"}
     ranker = Ranker.lightgbm_defaults(
         "xendcg", n_estimators=n_estimators, num_leaves=num_leaves, n_jobs=1, **more
     )
