@@ -17,9 +17,9 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from noise_robustness.data import SYNTHETIC, open_source
-from noise_robustness.presets import list_presets, load_preset
-from noise_robustness.store import StoreError
+from gbrank.noise.presets import list_presets, load_preset
+from gbrank.noise.sources import SYNTHETIC, open_source
+from gbrank.noise.store import StoreError
 
 
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -50,7 +50,7 @@ def show_presets() -> None:
 
 
 def run_preset(options: argparse.Namespace) -> int:
-    from noise_robustness.runner import run
+    from gbrank.noise.runner import run
 
     if not options.no_report and find_spec("matplotlib") is None:
         raise ImportError(
@@ -87,8 +87,8 @@ def run_preset(options: argparse.Namespace) -> int:
 
 
 def show_report(folder: Path, data: str | None = None, preset: str | None = None) -> None:
-    from noise_robustness.content import tables
-    from noise_robustness.report import write_report
+    from gbrank.noise.content import tables
+    from gbrank.noise.report import write_report
 
     for section in write_report(folder):
         if (data or section.data, preset or section.preset.name) == (

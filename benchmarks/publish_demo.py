@@ -13,9 +13,10 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-from noise_robustness.presets import restore_preset
-from noise_robustness.store import Store
-from noise_robustness.trial import Result, Trial
+
+from gbrank.noise.presets import restore_preset
+from gbrank.noise.store import Store
+from gbrank.noise.trial import Result, Trial
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"

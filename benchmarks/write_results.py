@@ -11,8 +11,9 @@ from pathlib import Path
 
 import preferences_report
 import quality
-from noise_robustness.archive import SUFFIX
-from noise_robustness.report import write_report
+
+from gbrank.noise.archive import SUFFIX
+from gbrank.noise.report import write_report
 
 RESULTS = Path(__file__).parent / "results"
 

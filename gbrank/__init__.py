@@ -38,6 +38,7 @@ _MODULES = (
     "linear",
     "metrics",
     "model_selection",
+    "noise",
     "objectives",
     "plotting",
     "preferences",

@@ -42,7 +42,7 @@ def test_contents(wheel):
     expected = {
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "gbrank").rglob("*")
-        if path.suffix == ".py" or path.name == "py.typed"
+        if path.suffix in (".py", ".toml") or path.name == "py.typed"
     }
     assert package == expected
     assert "gbrank/py.typed" in package

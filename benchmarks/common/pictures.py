@@ -1,23 +1,3 @@
-"""Pictures for the results pages: small files, so that the repository stays light."""
+"""Pictures for the results pages."""
 
-import io
-from pathlib import Path
-from typing import Any
-
-#: Enough for fifteen lines and the shades of their edges.
-COLORS = 64
-
-
-def save_png(figure: Any, path: Path, dpi: int = 110) -> None:
-    """Write a matplotlib figure as PNG with a palette, a third of the size of one without."""
-    from PIL import Image  # matplotlib needs it itself
-
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format="png", dpi=dpi)
-    with Image.open(drawn) as image:
-        # other methods merge lines of similar colours into one
-        few = image.convert("RGB").quantize(
-            COLORS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
-        )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    few.save(path, optimize=True)
+from gbrank.plotting import save_png as save_png

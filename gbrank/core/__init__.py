@@ -1,6 +1,7 @@
 """Arrays and numbers: what knows no loss, no LightGBM and no estimator."""
 
 from gbrank.core.data import RankingData, describe_queries
+from gbrank.core.extensions import find_class, import_code
 from gbrank.core.fastmath import exp, exp32, log, sigmoid
 from gbrank.core.files import atomic_file, removed_if_ended, write_atomically
 from gbrank.core.folds import (
@@ -112,8 +113,10 @@ __all__ = [
     "draw_queries",
     "exp",
     "exp32",
+    "find_class",
     "hold_out_queries",
     "ideal_dcg",
+    "import_code",
     "is_missing",
     "is_sequence",
     "is_table",

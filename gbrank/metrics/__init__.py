@@ -29,6 +29,7 @@ from gbrank.metrics._feval import feval
 from gbrank.metrics._judgments import Judgments as Judgments
 from gbrank.metrics._ranks import check_cutoff as check_cutoff
 from gbrank.metrics._ranks import cutoffs as cutoffs
+from gbrank.metrics._registry import find_metric as find_metric
 from gbrank.metrics._registry import get_metric, list_metrics, register_metric
 from gbrank.metrics._scorer import get_scorer
 from gbrank.metrics._simple import SimpleMetric

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from gbrank.core import did_you_mean
+from gbrank.core import did_you_mean, find_class
 from gbrank.metrics._base import Metric
 
 #: Filled by the files of the metrics, through ``metric_function``.
@@ -65,6 +65,31 @@ def get_metric(name: str | Metric, **options: Any) -> Metric:
             raise ValueError(f"the cut-off is given twice: in {name!r} and as k={options['k']!r}")
         options["k"] = _read_cutoff(name, cutoff)
     return _REGISTRY[base](**options)
+
+
+def find_metric(text: str, **options: Any) -> Metric:
+    """Return a metric by name or by class, with a cut-off or without: ``FILE.py:Class@5``.
+
+    Parameters
+    ----------
+    text : str
+        As in :func:`get_metric`, or where a class of one's own is.
+    **options : keyword arguments
+        As in :func:`get_metric`.
+
+    Examples
+    --------
+    >>> from gbrank.metrics import find_metric
+    >>> find_metric("ndcg@5").full_name
+    'ndcg@5'
+    """
+    if ":" not in text:
+        return get_metric(text, **options)
+    place, at, cutoff = text.partition("@")
+    if at:
+        options["k"] = _read_cutoff(text, cutoff)
+    found: Metric = find_class(place, Metric)(**options)
+    return found
 
 
 def register_metric(name: str, cls: type[Metric]) -> type[Metric]:

@@ -2,6 +2,7 @@
 
 from gbrank.objectives._observed import observed_totals as observed_totals
 from gbrank.objectives._registry import describe_objectives as describe_objectives
+from gbrank.objectives._registry import find_objective as find_objective
 from gbrank.objectives._registry import (
     get_objective,
     list_objectives,

@@ -6,7 +6,7 @@ wrap another one look its name up here.
 
 from typing import Any
 
-from gbrank.core import did_you_mean
+from gbrank.core import did_you_mean, find_class
 from gbrank.objectives.base import Objective
 
 _REGISTRY: dict[str, type[Objective]] = {}
@@ -121,6 +121,25 @@ def get_objective(objective: str | Objective, /, **params: Any) -> Objective:
             f"gbrank.register_objective, got {objective!r}{_suggest(objective)}"
         )
     return _REGISTRY[name](**params)
+
+
+def find_objective(text: str) -> type[Objective]:
+    """Return the class of a loss, by its name or by ``FILE.py:Class`` or ``module:Class``.
+
+    Parameters
+    ----------
+    text : a name from :func:`list_objectives`, or where a class of one's own is.
+
+    Examples
+    --------
+    >>> from gbrank.objectives import find_objective
+    >>> find_objective("gbrank.objectives:XENDCG").__name__
+    'XENDCG'
+    """
+    if ":" in text:
+        found: type[Objective] = find_class(text, Objective)
+        return found
+    return type(get_objective(text))
 
 
 def _suggest(name: str) -> str:

@@ -5,6 +5,7 @@ A ``from_...`` method computes and draws; the object it returns keeps the number
 ``pip install "gbrank[plot]"``.
 """
 
+from gbrank.plotting._pictures import save_png as save_png
 from gbrank.plotting.explanation import ExplanationDisplay
 from gbrank.plotting.feature_importance import FeatureImportanceDisplay
 from gbrank.plotting.learning_curve import LearningCurveDisplay

@@ -7,9 +7,9 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from noise_robustness.presets import load_preset
 
 from gbrank import get_objective
+from gbrank.noise.presets import load_preset
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 #: By the documentation.

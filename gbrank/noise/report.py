@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
-from noise_robustness.content import (
+from gbrank.noise.content import (
     METHOD,
     NAMES,
     SPOILT,
@@ -24,25 +24,25 @@ from noise_robustness.content import (
     status,
     tables,
 )
-from noise_robustness.figures import draw_all
-from noise_robustness.page import PAGE
-from noise_robustness.presets import Preset, restore_preset
-from noise_robustness.render import Block, to_html, to_markdown
-from noise_robustness.store import Store, StoreError
-from noise_robustness.tables import (
+from gbrank.noise.figures import draw_all
+from gbrank.noise.page import PAGE
+from gbrank.noise.presets import Preset, restore_preset
+from gbrank.noise.render import Block, to_html, to_markdown
+from gbrank.noise.store import Store, StoreError
+from gbrank.noise.tables import (
     SettingRow,
     make_rows,
     make_setting_rows,
     write_csv,
 )
-from noise_robustness.trial import Result, Trial
+from gbrank.noise.trial import Result, Trial
 
 
 def write_report(folder: Path) -> list[Section]:
     """Write ``results.csv``, ``report.md``, ``report.html``, ``figures/`` and the trials.
 
     ``settings.csv`` is written too where objectives ran under several settings of the trees. The
-    trials go into one compressed file a preset (:mod:`noise_robustness.archive`).
+    trials go into one compressed file a preset (:mod:`gbrank.noise.archive`).
     """
     store = Store(folder, create=False)
     sections = []

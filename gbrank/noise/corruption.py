@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from gbrank.noise.presets import Noise
+from gbrank.noise.sources import Lists
 from gbrank.simulate import NoiseReport, add_negatives, cascade_clicks, noise_report, perturb_labels
-from noise_robustness.data import Lists
-from noise_robustness.presets import Noise
 
 #: Bruch (2021): probabilities of new labels 0 to 4, and of clicks on labels 0 to 4.
 NEW_LABELS = (0.5, 0.2, 0.15, 0.1, 0.05)
@@ -48,7 +48,8 @@ def corrupt(
 def label_probabilities(probabilities: tuple[float, ...], grades: int) -> np.ndarray:
     """Return the probabilities of the grades that a data set has, scaled to sum to 1."""
     kept = np.array(probabilities[:grades])
-    return kept / kept.sum()
+    chances: np.ndarray = kept / kept.sum()
+    return chances
 
 
 def click_probabilities(

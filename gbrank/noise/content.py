@@ -3,15 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
-from common.objective_names import is_learner
 
-from noise_robustness.figures import curves_of, level_text
-from noise_robustness.presets import NOISES, TESTS, Preset
-from noise_robustness.tables import Row, SettingRow, verdict_of
-from noise_robustness.trial import Result, Trial, all_trials
+from gbrank.noise.contestants import is_learner
+from gbrank.noise.figures import curves_of, level_text
+from gbrank.noise.presets import NOISES, TESTS, Preset
+from gbrank.noise.tables import Row, SettingRow, verdict_of
+from gbrank.noise.trial import Result, Trial, all_trials
 
 #: What is corrupted, and what is not.
 SPOILT = {
@@ -151,8 +152,7 @@ def findings(section: Section, noise: str | None = None) -> list[str]:
     rows = [
         r for r in section.rows if r.metric == metric and r.against and noise in (None, r.noise)
     ]
-    key = lambda row: (row.noise, row.setting, row.level)  # noqa: E731
-    for (kind, setting, level), group in groupby(rows, key):
+    for (kind, setting, level), group in groupby(rows, attrgetter("noise", "setting", "level")):
         compared = list(group)
         against = sorted({row.against for row in compared})
         than = f" than {against[0]}" if len(against) == 1 else ""
@@ -191,7 +191,7 @@ def paper_table(section: Section) -> tuple[str, Table] | None:
     if not over or not rows:
         return None
     counts = {"better": 0, "same": 0, "worse": 0}
-    place = lambda row: (row.metric, row.noise, row.level, row.setting)  # noqa: E731
+    place = attrgetter("metric", "noise", "level", "setting")
     columns = list(dict.fromkeys(map(place, rows)))
     several = len({column[1:] for column in columns}) > 1
     heads = [f"{m}, {level_text(n, x)}, {s}" if several else m for m, n, x, s in columns]
@@ -351,8 +351,8 @@ def overview_tables(sections: list[Section]) -> list[Table]:
             top = [by.get((data, name, levels[-1])) for data in shown]
             low = [by.get((data, name, levels[0])) for data in shown]
             cells = ["" if r is None else f"{r.mean:.3f}{MARKS.get(r.verdict, '')}" for r in top]
-            whole = all(r is not None for r in top)
-            cells.append(f"{np.mean([r.mean for r in top]):.3f}" if whole else "")
+            means = [r.mean for r in top if r is not None]
+            cells.append(f"{np.mean(means):.3f}" if len(means) == len(top) else "")
             if len(levels) > 1:
                 lost = [a.mean - b.mean for a, b in zip(low, top, strict=True) if a and b]
                 cells.append(f"{np.mean(lost):.3f}" if len(lost) == len(shown) else "")

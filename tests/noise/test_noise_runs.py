@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from noise_robustness.archive import read_archive
+
+from gbrank.noise.archive import read_archive
 
 pytest.importorskip("matplotlib")
 

@@ -20,13 +20,14 @@ def work(pipe: Connection, preset: Any, data: str) -> None:
     """Run the trials that come through the pipe; ``None`` is the last."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     os.environ |= ONE_THREAD  # set by the parent as well, before any import
-    from noise_robustness.data import open_source
-    from noise_robustness.trial import run_trial
+    from gbrank.noise.sources import open_source
+    from gbrank.noise.trial import run_trial
 
     source = open_source(data, preset.synthetic, preset.split)
     try:
         while (trial := pipe.recv()) is not None:
             started = time.process_time()
+            answer: Any
             try:
                 answer = run_trial(preset, source, trial)
             except Exception:  # the parent reports it and goes on with the others

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from noise_robustness.archive import SUFFIX, Run, read_archive, write_archive
-from noise_robustness.presets import Preset, restore_preset
-from noise_robustness.trial import Result, Trial
+from gbrank.noise.archive import SUFFIX, Run, read_archive, write_archive
+from gbrank.noise.presets import Preset, restore_preset
+from gbrank.noise.trial import Result, Trial
 
 WORK = "work"
 FILE = "trials.sqlite"

@@ -8,12 +8,12 @@ losses of different scale are treated alike.
 from typing import Any
 
 import numpy as np
-from common.floors import zscore_within
-from common.objective_names import ObjectiveName
-from common.peers import Fit
 
 from gbrank.metrics import ndcg_score
-from noise_robustness.data import Lists
+from gbrank.noise.contestants import ObjectiveName
+from gbrank.noise.floors import zscore_within
+from gbrank.noise.learners import Fit
+from gbrank.noise.sources import Lists
 
 
 def fit_linear(

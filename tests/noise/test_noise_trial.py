@@ -3,14 +3,14 @@
 import lightgbm as lgb
 import numpy as np
 import pytest
-from common.floors import PENALTIES, ridge_weights, zscore_within
-from noise_robustness.data import open_source, seed_of
-from noise_robustness.noise import click_probabilities, corrupt, label_probabilities
-from noise_robustness.presets import Noise, list_presets, load_preset, restore_preset
-from noise_robustness.trial import Trial, all_trials, run_trial
 from sklearn.linear_model import Ridge
 
 from gbrank.metrics import ndcg_score
+from gbrank.noise.corruption import click_probabilities, corrupt, label_probabilities
+from gbrank.noise.floors import PENALTIES, ridge_weights, zscore_within
+from gbrank.noise.presets import Noise, list_presets, load_preset, restore_preset
+from gbrank.noise.sources import open_source, seed_of
+from gbrank.noise.trial import Trial, all_trials, run_trial
 
 FIRST = Trial("small", "labels", 0.5, "lightgbm:lambdarank", 1)
 

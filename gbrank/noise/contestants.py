@@ -15,10 +15,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from gbrank import Objective, Ranker, list_objectives
 from gbrank.boosting import lightgbm_params
-from gbrank.cli.extensions import find_objective
-from gbrank.cli.options import UsageError
+from gbrank.objectives import Objective, find_objective, list_objectives
+from gbrank.ranker import Ranker
 
 LIGHTGBM = ("lambdarank", "rank_xendcg")
 XGBOOST = ("rank:ndcg", "rank:pairwise", "rank:map")
@@ -67,9 +66,9 @@ def parse_objective(text: str) -> ObjectiveName:
     families = "|".join(["gbrank", "ranker", *FAMILIES])
     own = re.fullmatch(r"([^()]+:[A-Za-z_]\w*)(\(.*\))?", text.strip())
     if own and not re.match(rf"({families}):", text.strip()):
-        name = ObjectiveName(text.strip(), "gbrank", own[1], _options(own[2] or "()", text))
-        _check_options(name)
-        return name
+        mine = ObjectiveName(text.strip(), "gbrank", own[1], _options(own[2] or "()", text))
+        _check_options(mine)
+        return mine
     found = re.fullmatch(rf"(?:({families}):)?([\w:]+)(\(.*\))?", text.strip())
     if not found:
         raise ValueError(f"objective {text!r} is not written as name or name(option=value, ...)")
@@ -97,7 +96,7 @@ def _check_options(objective: ObjectiveName) -> None:
         else:
             options = {"preset": "fast", **ranker_options(objective.options)}
             lightgbm_params(Ranker(**options).get_params(deep=False))
-    except (OSError, TypeError, ValueError, UsageError) as error:
+    except (OSError, TypeError, ValueError) as error:
         raise ValueError(f"objective {objective.text!r}: {error}") from error
 
 

@@ -24,7 +24,8 @@ def best_single_feature(train: RankingData, k: int = 10) -> tuple[int, float]:
 
 def single_feature_scores(part: RankingData, feature: int, sign: float) -> np.ndarray:
     """Return the scores that one feature gives."""
-    return sign * np.nan_to_num(part.X[:, feature].astype(np.float64))
+    values: np.ndarray = np.nan_to_num(part.X[:, feature].astype(np.float64))
+    return sign * values
 
 
 def zscore_within(X: np.ndarray, query: np.ndarray) -> np.ndarray:
@@ -73,6 +74,8 @@ def ridge_scores(
         for part, query in zip((train, valid, test), query_of, strict=True)
     )
     weights = ridge_weights(fit, train.y, train.qid)
-    quality = [ndcg_score(valid.y, choose @ row, qid=valid.qid, k=k, n_jobs=1) for row in weights]
+    quality = [
+        float(ndcg_score(valid.y, choose @ row, qid=valid.qid, k=k, n_jobs=1)) for row in weights
+    ]
     best = int(np.argmax(quality))
     return judge @ weights[best], PENALTIES[best]

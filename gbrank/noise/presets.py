@@ -7,11 +7,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from common.objective_names import parse_objective
-
-from gbrank.cli.extensions import find_metric
-from gbrank.cli.options import UsageError
 from gbrank.core import check_integer
+from gbrank.metrics import find_metric
+from gbrank.noise.contestants import parse_objective
 
 FOLDER = Path(__file__).parent / "presets"
 SPLITS = ("random", "folds")
@@ -155,13 +153,13 @@ def load_preset(name: str, folder: Path = FOLDER) -> Preset:
 
 def restore_preset(kept: dict[str, Any]) -> Preset:
     """Return the preset that ``dataclasses.asdict`` and JSON made this of."""
-    noises = tuple(
-        Noise(**{name: tuple(v) if isinstance(v, list) else v for name, v in noise.items()})
-        for noise in kept["noises"]
-    )
-    values = {name: tuple(v) if isinstance(v, list) else v for name, v in kept.items()}
+    noises = tuple(Noise(**_with_tuples(noise)) for noise in kept["noises"])
     pairs = tuple((a, b) for a, b in kept["pairs"])
-    return Preset(**{**values, "noises": noises, "pairs": pairs})
+    return Preset(**{**_with_tuples(kept), "noises": noises, "pairs": pairs})
+
+
+def _with_tuples(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
 
 
 def _read(name: str, given: dict[str, Any]) -> Preset:
@@ -217,7 +215,7 @@ def _check(preset: Preset) -> None:
     for metric in preset.metrics:
         try:
             find_metric(metric)
-        except UsageError as error:
+        except (TypeError, ValueError) as error:
             raise ValueError(f"{where}: {error}") from error
     for text in preset.objectives:
         objective = parse_objective(text)

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common.objective_names import is_learner
-from common.pictures import save_png
 
-from gbrank.plotting import LearningCurveDisplay, MetricComparisonDisplay
-from noise_robustness.presets import NOISES, Preset
-from noise_robustness.tables import Row, mean_with_interval
-from noise_robustness.trial import Result, Trial
+from gbrank.noise.contestants import is_learner
+from gbrank.noise.presets import NOISES, Preset
+from gbrank.noise.tables import Row, mean_with_interval
+from gbrank.noise.trial import Result, Trial
+from gbrank.plotting import LearningCurveDisplay, MetricComparisonDisplay, save_png
 
 #: Rows of one noise, by setting.
 BySetting = dict[str, list[Row]]

@@ -15,12 +15,12 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from common.objective_names import is_learner
 from scipy import stats
 
 from gbrank.metrics import holm, sign_flip_test
-from noise_robustness.presets import Preset
-from noise_robustness.trial import Result, Trial
+from gbrank.noise.contestants import is_learner
+from gbrank.noise.presets import Preset
+from gbrank.noise.trial import Result, Trial
 
 NAN = float("nan")
 RESAMPLES = 9_999

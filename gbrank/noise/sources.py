@@ -101,7 +101,8 @@ class SyntheticSource(Source):
         # Queries are drawn independently; their numbers are made different from trial to trial.
         parts = _cut(whole, np.arange(data.n_queries))
         offset = trial * data.n_queries
-        return tuple(replace(p, qid=p.qid + offset, query=p.query + offset) for p in parts)
+        train, valid, test = (replace(p, qid=p.qid + offset, query=p.query + offset) for p in parts)
+        return train, valid, test
 
 
 class ArraySource(Source):
@@ -109,7 +110,7 @@ class ArraySource(Source):
 
     def __init__(self, path: Path) -> None:
         try:
-            with np.load(path) as arrays:
+            with np.load(path, allow_pickle=False) as arrays:
                 self.X, qid = arrays["X"], arrays["qid"]
                 y, self.part = arrays["y"], arrays["part"]
         except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
@@ -136,10 +137,10 @@ class ArraySource(Source):
         parts = set(np.unique(part).tolist())
         if kind == "folds" and parts == {1, 2, 3, 4, 5}:
             test, valid = part == fold, part == fold % 5 + 1
-            return tuple(whole.take_rows(rows[p]) for p in (~test & ~valid, valid, test))
+            return _take(whole, [rows[p] for p in (~test & ~valid, valid, test)])
         if kind == "folds" and parts == {0, 1, 2}:
             if fold == 1:
-                return tuple(whole.take_rows(rows[part == p]) for p in (0, 1, 2))
+                return _take(whole, [rows[part == p] for p in (0, 1, 2)])
             rng = np.random.default_rng(1000 + fold)
         else:
             rng = np.random.default_rng(seed + 1)
@@ -190,8 +191,8 @@ class FolderSource(ArraySource):
             train, valid, _ = _cut(
                 lists[0], rng.permutation(np.unique(lists[0].qid)), None, QUARTER
             )
-            lists = [train, valid, lists[1]]
-        return tuple(lists)
+            return train, valid, lists[1]
+        return lists[0], lists[1], lists[2]
 
 
 def _lists(
@@ -214,4 +215,9 @@ def _cut(
     part[first:second], part[second:] = 1, 2
     by_id = np.argsort(queries)
     of_row = part[by_id][np.searchsorted(queries[by_id], whole.qid[rows])]
-    return tuple(whole.take_rows(rows[of_row == p]) for p in (0, 1, 2))
+    return _take(whole, [rows[of_row == p] for p in (0, 1, 2)])
+
+
+def _take(whole: Lists, rows: list[np.ndarray]) -> tuple[Lists, Lists, Lists]:
+    train, valid, test = (whole.take_rows(part) for part in rows)
+    return train, valid, test

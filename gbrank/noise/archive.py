@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from noise_robustness.trial import Result, Trial
+from gbrank.noise.trial import Result, Trial
 
 SUFFIX = ".tar.xz"
 
@@ -101,7 +101,10 @@ def _pack(runs: list[Run]) -> bytes:
 
 def _unpack(plain: bytes) -> list[Run]:
     with tarfile.open(fileobj=io.BytesIO(plain)) as archive:
-        members = {name: archive.extractfile(name).read() for name in archive.getnames()}
+        members = {}
+        for name in archive.getnames():
+            file = archive.extractfile(name)
+            members[name] = b"" if file is None else file.read()
     rows = list(csv.DictReader(io.StringIO(members["trials.csv"].decode())))
     runs = []
     for kept in json.loads(members["runs.json"]):

@@ -13,16 +13,15 @@ from importlib.metadata import version
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
-from common.objective_names import parse_objective
-from common.provenance import provenance
-
-from noise_robustness.data import Source
-from noise_robustness.presets import Preset
-from noise_robustness.store import WORK, Store
-from noise_robustness.trial import Trial, all_trials
-from noise_robustness.worker import ONE_THREAD, work
+from gbrank.noise.contestants import parse_objective
+from gbrank.noise.presets import Preset
+from gbrank.noise.provenance import provenance
+from gbrank.noise.sources import Source
+from gbrank.noise.store import WORK, Store
+from gbrank.noise.trial import Trial, all_trials
+from gbrank.noise.worker import ONE_THREAD, work
 
 #: Seconds of one training on 9,000 rows of 46 features (MQ2008) until early stopping, measured
 #: with many leaves (the settings "paper") and with few ("regularised").
@@ -212,7 +211,7 @@ def _work_through(
             workers[here] = process
             hand_out(here)
         while running:
-            for pipe in wait(list(running)):
+            for pipe in cast(list[Connection], wait(list(running))):
                 trial = running.pop(pipe)
                 try:
                     answer, seconds = pipe.recv()

@@ -13,11 +13,11 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 
-from common.objective_names import QUERY_FEATURES, ObjectiveName, ranker_options
-from gbrank import Ranker
 from gbrank.data import RankingData
 from gbrank.metrics import feval, ndcg_score
+from gbrank.noise.contestants import QUERY_FEATURES, ObjectiveName, ranker_options
 from gbrank.preprocessing import QueryScaler
+from gbrank.ranker import Ranker
 
 WATCHED = "ndcg@5"
 _ALONE = {"num_threads": 1, "force_col_wise": True, "deterministic": True, "verbose": -1}
@@ -98,8 +98,8 @@ def _ranker(
 ) -> Fit:
     """Train one booster of gbrank.Ranker with its defaults; it stops by the rule of the others."""
     ranker = Ranker(
+        None if objective.name == "default" else objective.name,
         preset="fast",
-        **({} if objective.name == "default" else {"objective": objective.name}),
         n_estimators=settings["trees"],
         early_stopping_rounds=settings["patience"] or None,
         eval_metric=WATCHED,
@@ -203,7 +203,7 @@ def _catboost(
     settings: dict[str, Any],
     seed: int,
 ) -> Fit:
-    import catboost
+    import catboost  # type: ignore[import-untyped,unused-ignore]
 
     numbers = [np.repeat(np.arange(len(s)), s) for s in (train.group, valid.group)]
     model = catboost.CatBoost(

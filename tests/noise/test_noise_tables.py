@@ -4,10 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from noise_robustness.content import Section, paper_table
-from noise_robustness.figures import curves_of
-from noise_robustness.presets import Noise, Preset
-from noise_robustness.tables import (
+from scipy import stats
+
+from gbrank.metrics import bootstrap_intervals, compare
+from gbrank.noise.content import Section, paper_table
+from gbrank.noise.figures import curves_of
+from gbrank.noise.presets import Noise, Preset
+from gbrank.noise.tables import (
     bootstrap_interval,
     by_query,
     make_rows,
@@ -15,10 +18,7 @@ from noise_robustness.tables import (
     mean_with_interval,
     paired_t,
 )
-from noise_robustness.trial import Result, Trial
-from scipy import stats
-
-from gbrank.metrics import bootstrap_intervals, compare
+from gbrank.noise.trial import Result, Trial
 
 
 def preset(**changes):

@@ -10,12 +10,13 @@ from dataclasses import replace
 import noise
 import numpy as np
 import pytest
-from common.objective_names import parse_objective
 from noise import __file__ as noise_file
 from noise import main
-from noise_robustness.data import open_source
-from noise_robustness.presets import load_preset
-from noise_robustness.trial import Trial, all_trials, run_trial
+
+from gbrank.noise.contestants import parse_objective
+from gbrank.noise.presets import load_preset
+from gbrank.noise.sources import open_source
+from gbrank.noise.trial import Trial, all_trials, run_trial
 
 
 def said(capsys, *arguments):

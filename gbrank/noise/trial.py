@@ -5,16 +5,15 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from common.floors import best_single_feature, ridge_scores, single_feature_scores
-from common.objective_names import ObjectiveName, is_learner, parse_objective
-from common.peers import Fit, fit_trees
 
-from gbrank.cli.extensions import find_metric
-from gbrank.metrics import evaluate
-from noise_robustness.data import Lists, Source, seed_of
-from noise_robustness.linear import fit_linear
-from noise_robustness.noise import corrupt
-from noise_robustness.presets import Preset
+from gbrank.metrics import evaluate, find_metric
+from gbrank.noise.contestants import ObjectiveName, is_learner, parse_objective
+from gbrank.noise.corruption import corrupt
+from gbrank.noise.floors import best_single_feature, ridge_scores, single_feature_scores
+from gbrank.noise.learners import Fit, fit_trees
+from gbrank.noise.linear import fit_linear
+from gbrank.noise.presets import Preset
+from gbrank.noise.sources import Lists, Source, seed_of
 
 
 class Trial(NamedTuple):

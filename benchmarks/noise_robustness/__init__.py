@@ -1,6 +1,0 @@
-"""The noise benchmark: losses under noisy labels, padded lists and clicks.
-
-``presets`` says what is run, ``data`` splits a data set, ``noise`` corrupts it, ``trial`` trains
-and measures once, ``store`` keeps what is finished, ``runner`` goes through it all on several
-processes, ``tables``, ``figures`` and ``report`` say what came out.
-"""

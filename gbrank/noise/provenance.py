@@ -1,0 +1,46 @@
+"""Where a number comes from: versions, machine and command, for every results file."""
+
+import os
+import platform
+import sys
+from pathlib import Path
+
+import lightgbm
+import numba
+import numpy
+import sklearn
+
+from gbrank import __version__
+
+
+def provenance() -> dict[str, str]:
+    """Return what a reader needs to judge or repeat a measurement."""
+    return {
+        "command": " ".join([Path(sys.executable).name, *sys.argv]),
+        "gbrank": __version__,
+        "lightgbm": lightgbm.__version__,
+        "numba": numba.__version__,
+        "numpy": numpy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "python": platform.python_version(),
+        "cpu": _cpu_name(),
+        "cpus": str(os.cpu_count()),
+        "vector units": ", ".join(sorted(_vector_flags())) or "unknown",
+    }
+
+
+def _cpu_lines(key: str) -> list[str]:
+    path = Path("/proc/cpuinfo")
+    if not path.exists():
+        return []
+    return [line.split(":", 1)[1].strip() for line in path.read_text().splitlines() if key in line]
+
+
+def _cpu_name() -> str:
+    names = _cpu_lines("model name")
+    return names[0] if names else platform.processor() or "unknown"
+
+
+def _vector_flags() -> set[str]:
+    flags = set(" ".join(_cpu_lines("flags")[:1]).split())
+    return flags & {"avx", "avx2", "avx512f", "fma", "sse4_1"}
