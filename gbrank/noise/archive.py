@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from gbrank.core import atomic_file
+from gbrank.noise.checks import UNREADABLE, unpack_xz
 from gbrank.noise.trial import Result, Trial
 
 SUFFIX = ".tar.xz"
@@ -36,18 +38,17 @@ class Run:
 def write_archive(path: Path, runs: list[Run]) -> None:
     """Write the runs of one preset; the file stays as it is where it holds the same already."""
     plain = _pack(runs)
-    if path.is_file() and lzma.decompress(path.read_bytes()) == plain:
+    if path.is_file() and unpack_xz(path) == plain:
         return  # another version of xz may write the same in other bytes
-    part = path.with_name(path.name + ".part")
-    part.write_bytes(lzma.compress(plain, preset=9 | lzma.PRESET_EXTREME))
-    part.replace(path)
+    with atomic_file(path, follow_links=False) as file:
+        file.write(lzma.compress(plain, preset=9 | lzma.PRESET_EXTREME))
 
 
 def read_archive(path: Path) -> list[Run]:
     """Return the runs that a file holds; ValueError where it is not such a file."""
     try:
-        return _unpack(lzma.decompress(path.read_bytes()))
-    except (lzma.LZMAError, tarfile.TarError, KeyError, IndexError, ValueError, EOFError) as error:
+        return _unpack(unpack_xz(path))
+    except (*UNREADABLE, tarfile.TarError) as error:
         raise ValueError(f"{path} holds no trials that can be read: {error!r}") from error
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gbrank.core import atomic_file
 from gbrank.noise.contestants import is_learner
 from gbrank.noise.presets import NOISES, Preset
 from gbrank.noise.tables import Row, mean_with_interval
@@ -38,8 +39,9 @@ def pyplot() -> Any:
         raise ImportError('the report needs matplotlib: pip install "gbrank[plot]"') from error
     matplotlib.use("Agg")
     matplotlib.rcParams.update(
-        {"svg.hashsalt": "gbrank", "font.size": 9, "axes.spines.top": False,
-         "axes.spines.right": False, "axes.titlesize": 10, "axes.titleweight": "bold"}
+        {"svg.hashsalt": "gbrank", "text.parse_math": False, "font.size": 9,
+         "axes.spines.top": False, "axes.spines.right": False, "axes.titlesize": 10,
+         "axes.titleweight": "bold"}
     )  # fmt: skip
     from matplotlib import pyplot as module
 
@@ -49,7 +51,8 @@ def pyplot() -> Any:
 def save(figure: Any, folder: Path, name: str) -> str:
     """Write a figure as PNG and SVG; return its name."""
     save_png(figure, folder / f"{name}.png", dpi=90)
-    figure.savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
+    with atomic_file(folder / f"{name}.svg", follow_links=False) as file:
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     pyplot().close(figure)
     return name
 

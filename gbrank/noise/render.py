@@ -19,23 +19,28 @@ def to_markdown(blocks: Iterable[Block]) -> str:
     lines: list[str] = []
     for kind, *parts in blocks:
         if kind == "section":
-            lines += [f"## {parts[1]}", ""]
+            lines += [f"## {_plain(parts[1])}", ""]
         elif kind == "heading":
-            lines += [f"### {parts[0]}", ""]
+            lines += [f"### {_plain(parts[0])}", ""]
         elif kind in ("text", "small"):
-            lines += [parts[0], ""]
+            lines += [_plain(parts[0]), ""]
         elif kind == "list":
-            lines += [*(f"- {item}" for item in parts[0]), ""]
+            lines += [*(f"- {_plain(item)}" for item in parts[0]), ""]
         elif kind == "code":
             lines += [f"    {parts[0]}", ""]
         elif kind == "figure":
-            lines += [f"![{parts[1]}](figures/{parts[0]}.png)", ""]
+            lines += [f"![{_plain(parts[1])}](figures/{parts[0]}.png)", ""]
         else:
             caption, heads, body = parts
-            rows = [heads, ["---"] * len(heads), *body]
-            lines += [f"**{caption}**", ""] if caption else []
+            rows = [list(map(_plain, row)) for row in (heads, ["---"] * len(heads), *body)]
+            lines += [f"**{_plain(caption)}**", ""] if caption else []
             lines += [*("| " + " | ".join(row) + " |" for row in rows), ""]
     return "\n".join(lines)
+
+
+def _plain(text: str) -> str:
+    """Return a text without tags, which Markdown would pass on, and without ends of cells."""
+    return text.replace("<", "&lt;").replace("|", "\\|")
 
 
 def to_html(blocks: Iterable[Block], figures: Path) -> str:
@@ -44,7 +49,7 @@ def to_html(blocks: Iterable[Block], figures: Path) -> str:
     for kind, *parts in blocks:
         if kind == "section":
             made.append("</section>" if is_open else "")
-            made.append(f'<section id="{parts[0]}"><h2>{html.escape(parts[1])}</h2>')
+            made.append(f'<section id="{html.escape(parts[0])}"><h2>{html.escape(parts[1])}</h2>')
             is_open = True
         elif kind == "heading":
             made.append(f"<h3>{html.escape(parts[0])}</h3>")

@@ -1,13 +1,13 @@
 """The report of a results folder: CSV, Markdown, figures and an HTML page without outside links."""
 
 import html
-import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
+from gbrank.core import atomic_file
+from gbrank.noise.checks import check_preset, refuse_link
 from gbrank.noise.content import (
     METHOD,
     NAMES,
@@ -52,9 +52,10 @@ def write_report(folder: Path) -> list[Section]:
             if not results:
                 continue
             preset = _with_found(restore_preset(kept), results)
+            _check_trials(preset, data, results)
             rows = make_rows(preset, data, results)
             others = make_setting_rows(preset, data, results)
-            figures = draw_all(preset, data, rows, results, folder / "figures")
+            figures = draw_all(preset, data, rows, results, refuse_link(folder / "figures"))
             sections.append(Section(preset, data, rows, others, figures, facts, results))
         if not sections:
             raise StoreError(f"{folder} holds no finished trials")
@@ -82,17 +83,19 @@ def _with_found(preset: Preset, results: dict[Trial, Result]) -> Preset:
     )
 
 
+def _check_trials(preset: Preset, data: str, results: dict[Trial, Result]) -> None:
+    """Refuse trials of other metrics, or of noise and settings that the preset has not."""
+    check_preset(preset)
+    tables = {(noise.kind, setting) for noise in preset.noises for setting in noise.settings}
+    for trial, result in results.items():
+        if tuple(result.means) != preset.metrics or (trial.noise, trial.setting) not in tables:
+            raise StoreError(f"{trial} on {data} is no trial of preset {preset.name}: delete it")
+
+
 def _replace(path: Path, text: str) -> None:
     """Write a file in one step: a reader never sees half of it."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except OSError:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with atomic_file(path, follow_links=False) as file:
+        file.write(text.encode())
 
 
 def overview(sections: list[Section]) -> Iterator[Block]:
@@ -183,7 +186,7 @@ def page(sections: list[Section], figures: Path) -> str:
     for number, section in enumerate(sections):
         blocks += blocks_of(section, number)
     contents = "".join(
-        f'<li><a href="#{place}">{html.escape(title)}</a></li>'
+        f'<li><a href="#{html.escape(place)}">{html.escape(title)}</a></li>'
         for kind, place, title in (block for block in blocks if block[0] == "section")
     )
     return PAGE.format(contents=contents, body=to_html(blocks, figures))

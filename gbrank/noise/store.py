@@ -15,9 +15,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from gbrank.noise.archive import SUFFIX, Run, read_archive, write_archive
+from gbrank.noise.checks import (
+    UNREADABLE,
+    check_name,
+    check_preset,
+    check_result,
+    check_run,
+    refuse_link,
+)
 from gbrank.noise.presets import Preset, restore_preset
 from gbrank.noise.trial import Result, Trial
 
@@ -50,17 +56,30 @@ class Store:
         if not (create or archives or self.path.is_file()):
             raise StoreError(f"{folder} holds no trials: there is no *{SUFFIX} in it")
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            refuse_link(self.path.parent).mkdir(parents=True, exist_ok=True)
+            refuse_link(self.path)
         except OSError as error:
             raise StoreError(f"the results folder {folder} cannot be made: {error}") from error
+        except ValueError as error:
+            raise StoreError(str(error)) from error
         with self._clear_errors():
             # Waits for other processes; a commit returns when the disk has it.
             self._base = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
+            self._refuse_programs()
             self._base.execute("pragma journal_mode=wal")
             self._base.execute("pragma synchronous=full")
             self._base.executescript(_SCHEMA)
         for path in archives:
             self._import(path)
+
+    def _refuse_programs(self) -> None:
+        """Refuse a file whose tables are views, or do something when they are written."""
+        self._base.execute("pragma trusted_schema=off")
+        others = self._base.execute(
+            "select type, name from sqlite_master where type not in ('table', 'index')"
+        ).fetchall()
+        if others:
+            raise StoreError(f"{self.path} is no file of trials: it has a {' '.join(others[0])}")
 
     def _import(self, path: Path) -> None:
         """Take over the trials of a compressed file, once."""
@@ -72,8 +91,10 @@ class Store:
                 return
         try:
             runs = read_archive(path)
-        except ValueError as error:
-            raise StoreError(str(error)) from error
+            for run in runs:
+                check_run(preset, run.data, json.dumps(run.definition), json.dumps(run.provenance))
+        except UNREADABLE as error:
+            raise StoreError(f"{path}: {error}") from error
         with self._clear_errors():
             self._base.execute("begin immediate")
             try:
@@ -142,6 +163,13 @@ class Store:
                 "the same command goes on with the others once that is mended"
             ) from error
 
+    @contextmanager
+    def _clear_damage(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except UNREADABLE as error:
+            raise StoreError(f"{self.path} is damaged, {what} cannot be read: {error}") from error
+
     def close(self) -> None:
         """Close the file."""
         self._base.close()
@@ -153,6 +181,8 @@ class Store:
 
         What several commands ask for of one preset is joined. Returns the provenance of the first.
         """
+        check_name("the name of a data set", data)
+        check_preset(preset)
         mine = f"{preset.fingerprint()}:{fingerprint[:16]}"
         with self._clear_errors():
             self._base.execute(
@@ -231,7 +261,12 @@ class Store:
             rows = self._base.execute(
                 "select preset, data, definition, provenance from runs order by preset, data"
             ).fetchall()
-        return [(preset, data, json.loads(d), json.loads(p)) for preset, data, d, p in rows]
+        found = []
+        for preset, data, definition, provenance in rows:
+            with self._clear_damage(f"{preset!r:.80} on {data!r:.80}"):
+                _, facts = check_run(preset, data, definition, provenance)
+                found.append((preset, data, json.loads(definition), facts))
+        return found
 
     def results(self, preset: str, data: str) -> dict[Trial, Result]:
         """Return all finished trials of a run, in a fixed order."""
@@ -244,15 +279,6 @@ class Store:
             ).fetchall()
         found = {}
         for row in rows:
-            facts = json.loads(row[5])
-            queries = np.frombuffer(zlib.decompress(row[6]), dtype="<i8")
-            values = np.frombuffer(zlib.decompress(row[7]), dtype="<f4")
-            found[Trial(*row[:5])] = Result(
-                means=facts["means"],
-                queries=queries,
-                values=values.reshape(len(facts["means"]), len(queries)),
-                trees=facts["trees"],
-                curve=tuple(facts["curve"]),
-                noise=facts["noise"],
-            )
+            with self._clear_damage(f"trial {row[:5]!r:.200} of {preset} on {data}"):
+                found[Trial(*row[:5])] = check_result(row[:5], *row[5:])
         return found

@@ -9,6 +9,7 @@ are averaged before anything is computed over trials.
 """
 
 import csv
+import io
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
@@ -17,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
+from gbrank.core import atomic_file
 from gbrank.metrics import holm, sign_flip_test
 from gbrank.noise.contestants import is_learner
 from gbrank.noise.presets import Preset
@@ -334,11 +336,13 @@ def by_query(
 
 def write_csv(rows: Sequence[Row | SettingRow], path: Path, kind: type = Row) -> None:
     """Write all rows, with six digits: later ones depend on the machine."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(kind)], lineterminator="\n")
-        writer.writeheader()
-        for row in rows:
-            writer.writerow({name: _cell(value) for name, value in asdict(row).items()})
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [field.name for field in fields(kind)], lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: _cell(value) for name, value in asdict(row).items()})
+    with atomic_file(path, follow_links=False) as file:
+        file.write(text.getvalue().encode())
 
 
 def _cell(value: object) -> object:

@@ -4,6 +4,8 @@ import io
 from pathlib import Path
 from typing import Any
 
+from gbrank.core import atomic_file
+
 #: Enough for fifteen lines and the shades of their edges.
 COLORS = 64
 
@@ -20,4 +22,5 @@ def save_png(figure: Any, path: Path, dpi: int = 110) -> None:
             COLORS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    few.save(path, optimize=True)
+    with atomic_file(path, follow_links=False) as file:
+        few.save(file, format="png", optimize=True)
