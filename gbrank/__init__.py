@@ -32,6 +32,7 @@ _HOMES = {
 }
 _MODULES = (
     "cli",
+    "clicks",
     "dask",
     "data",
     "gains",

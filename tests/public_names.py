@@ -5,6 +5,7 @@ import importlib.util
 
 MODULES = [
     "gbrank",
+    "gbrank.clicks",
     "gbrank.dask",
     "gbrank.data",
     "gbrank.linear",

@@ -11,6 +11,7 @@ from gbrank.plotting.feature_importance import FeatureImportanceDisplay
 from gbrank.plotting.learning_curve import LearningCurveDisplay
 from gbrank.plotting.metric_comparison import MetricComparisonDisplay
 from gbrank.plotting.per_query import PerQueryDisplay
+from gbrank.plotting.propensity import PropensityDisplay
 
 __all__ = [
     "ExplanationDisplay",
@@ -18,4 +19,5 @@ __all__ = [
     "LearningCurveDisplay",
     "MetricComparisonDisplay",
     "PerQueryDisplay",
+    "PropensityDisplay",
 ]

@@ -1,5 +1,7 @@
 """Learning from comparisons, clicks and partial orders instead of labels."""
 
+from gbrank.preferences._ids import read_ids as read_ids
+from gbrank.preferences._ids import read_integers as read_integers
 from gbrank.preferences._method import METHODS, Method
 from gbrank.preferences._pairs import make_workspace
 from gbrank.preferences.aggregation import aggregate, get_method

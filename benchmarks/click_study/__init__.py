@@ -1,0 +1,1 @@
+"""Clicks with positions: what estimators, corrected labels and learned bias are worth."""
