@@ -60,8 +60,10 @@ from gbrank.core import (
     as_lightgbm_input,
     batches,
     check_choice,
+    check_noise_matrix,
     check_seed,
     column_names,
+    corrected_gain,
     count_rows_of,
     describe_queries,
     hold_out_queries,
@@ -73,7 +75,7 @@ from gbrank.core import (
     take_column,
 )
 from gbrank.metrics import Metric, feval, get_metric, ndcg_score, text_table
-from gbrank.objectives import Objective, get_objective, objective_name
+from gbrank.objectives import GainPairwise, Objective, get_objective, objective_name
 from gbrank.preferences import BoundObservations, Observations
 from gbrank.serving import (
     CompiledModel,
@@ -175,6 +177,12 @@ class Ranker(HintsAtParameters, BaseEstimator):
         ``preset="lightgbm"``. An estimator: from what
         a copy of it predicts, which is fitted to the training rows first if it is not fitted. A
         function of ``X``: from what it returns.
+    noise : array of shape (n_grades, n_grades), default=None
+        How labels were corrupted: ``noise[l, u]`` is the probability of label ``l`` given the true
+        grade ``u``, as :func:`gbrank.noise.diagnose` estimates it. Gains are then corrected
+        (:func:`gbrank.gains.corrected_gain`), of an objective that can take it: ``Squared``, ``KL``
+        or ``GainPairwise`` with ``norm=None``, others are an error. With ``objective=None`` it is
+        ``GainPairwise(norm=None)``.
     warm_start : bool, default=False
         Whether :meth:`fit` goes on from the trees of the last call, up to ``n_estimators`` in all.
     qid : str, default=None
@@ -275,6 +283,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = 0.1,
         start: Any = "auto",
+        noise: ArrayLike | None = None,
         warm_start: bool = False,
         qid: str | None = None,
         lgb_params: Mapping[str, Any] | None = None,
@@ -303,6 +312,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
         self.start = start
+        self.noise = noise
         self.warm_start = warm_start
         self.qid = qid
         self.lgb_params = lgb_params
@@ -391,7 +401,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
         """
         check_no_placeholders(self.get_params())
         objective = resolve_objective(
-            self.objective, self.random_state, self.n_jobs, self.lgb_params
+            correct_for_noise(self), self.random_state, self.n_jobs, self.lgb_params
         )
         check_start(self.start)
         evaluation_given = evaluation_arguments(
@@ -874,8 +884,9 @@ class Ranker(HintsAtParameters, BaseEstimator):
         members: list[Member] = []
         starts: list[list[Start]] = []
         wanted = PRESETS[own["preset"]].members
-        for settings in wanted if self.objective is None else wanted[:1]:
-            given = settings.objective if self.objective is None else self.objective
+        chosen = correct_for_noise(self)
+        for settings in wanted if chosen is None else wanted[:1]:
+            given = settings.objective if chosen is None else chosen
             objective = resolve_objective(given, self.random_state, self.n_jobs, self.lgb_params)
             plain = [objective] * len(parts)
             if bound is not None:
@@ -1201,6 +1212,30 @@ def resolve_objective(
     return resolved
 
 
+def correct_for_noise(ranker: Any) -> Any:
+    """Return the objective of a Ranker, with corrected gains where it was told of noise.
+
+    Parameters
+    ----------
+    ranker : an estimator with ``objective``, and ``noise`` where it has it.
+    """
+    noise = getattr(ranker, "noise", None)
+    if noise is None:
+        return ranker.objective
+    check_noise_matrix(noise, "noise")
+    given = GainPairwise(norm=None) if ranker.objective is None else ranker.objective
+    objective = get_objective(given)
+    if not objective.takes_signed_gains:
+        raise ValueError(
+            "noise corrects the gains of Squared, KL and GainPairwise with norm=None: the gradient "
+            f"of {type(objective).__name__} is not affine in gains, or is divided by what the "
+            f"noisy labels of a query make, so that no correction reaches it; got {given!r}"
+        )
+    clean = objective.value_of("gain")
+    corrected: Objective = clone(objective).set_params(gain=corrected_gain(noise, clean))
+    return corrected
+
+
 def set_trained(
     ranker: Ranker,
     boosted: Boosted,
@@ -1223,7 +1258,7 @@ def set_trained(
     if n_start_trees is None:
         ranker.booster_, n_start_trees = start.merged_into(boosted.booster, boosted.n_trees)
     ranker.objective_ = resolve_objective(
-        ranker.objective, ranker.random_state, ranker.n_jobs, ranker.lgb_params
+        correct_for_noise(ranker), ranker.random_state, ranker.n_jobs, ranker.lgb_params
     )
     ranker.evals_result_ = boosted.results
     ranker.n_boosters_ = boosted.n_boosters

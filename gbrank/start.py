@@ -24,6 +24,7 @@ from gbrank.core import (
     QueryLayout,
     RankingData,
     check_scores,
+    has_negative_gains,
     is_sequence,
     numeric_matrix,
 )
@@ -346,7 +347,9 @@ def _fit_linear(
     its rows have the scores of the trees.)
     """
     gain = getattr(objective, "gain", None)
-    if gain is None:  # an objective without gains takes labels that exp has none for
+    # an objective without gains takes labels that exp has none for, and a linear fit needs no
+    # correction for noise
+    if gain is None or has_negative_gains(gain):
         gain = "exp" if data.y.max(initial=0.0) <= _LARGEST_LABEL else "linear"
     linear = LinearRanker(relative=relative, gain=gain, random_state=seed)
     drawn, held_out = linear.fit_data(data, steps)

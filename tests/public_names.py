@@ -19,7 +19,13 @@ MODULES = [
 ]
 # Public names of modules that have no __all__.
 SINGLE = {
-    "gbrank.gains": ["PowerDiscount", "compute_discounts", "compute_gains"],
+    "gbrank.gains": [
+        "PowerDiscount",
+        "compute_discounts",
+        "compute_gains",
+        "corrected_gain",
+        "correction_variance",
+    ],
     "gbrank.preprocessing": ["QueryScaler"],
     "gbrank.testing": ["check_objective"],
 }

@@ -4,6 +4,7 @@ Objectives and metrics share these, so that a loss and the NDCG it is judged by 
 about what a label is worth.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike
 from gbrank.core.kernels import kernel
 from gbrank.core.queries import QueryLayout
 from gbrank.core.typing import FloatArray, IntArray
+from gbrank.core.validation import check_probabilities
 
 #: What ``gain=`` takes: "exp" (2^r - 1), "linear" (r), a table indexed by labels, or a function.
 GainSpec = str | ArrayLike | Callable[[FloatArray], ArrayLike]
@@ -27,7 +29,11 @@ _LN_2 = float(np.log(2.0))
 
 
 def compute_gains(
-    labels: FloatArray, gain: GainSpec = "exp", layout: QueryLayout | None = None
+    labels: FloatArray,
+    gain: GainSpec = "exp",
+    layout: QueryLayout | None = None,
+    *,
+    signed: bool = False,
 ) -> FloatArray:
     """Return the gain of every label, checked to be finite and >= 0.
 
@@ -38,6 +44,7 @@ def compute_gains(
         gain of label ``r`` (labels must then be integers), or a function from an array of
         labels to an array of gains.
     layout : used only to say which query a bad label belongs to.
+    signed : whether gains may be negative, as :func:`corrected_gain` makes them.
 
     Examples
     --------
@@ -60,14 +67,166 @@ def compute_gains(
     else:
         gains = _table_gain(labels, gain, layout)
     # NaN passes no comparison
-    if len(gains) and not (gains.min() >= 0 and gains.max() <= LARGEST_GAIN):
-        row = int(np.argmax(~((gains >= 0) & (gains <= LARGEST_GAIN))))
+    lowest = -LARGEST_GAIN if signed else 0.0
+    if len(gains) and not (gains.min() >= lowest and gains.max() <= LARGEST_GAIN):
+        row = int(np.argmax(~((gains >= lowest) & (gains <= LARGEST_GAIN))))
         hint = '; gain="linear" takes labels up to 2^1000' if isinstance(gain, str) else ""
+        if -LARGEST_GAIN <= gains[row] < 0:
+            hint = (
+                ". Negative gains, as corrected_gain makes them, are for Squared, KL and "
+                "GainPairwise with norm=None: other losses divide by what the noisy labels of the "
+                "query make, so that a correction does not reach them"
+            )
         raise ValueError(
-            f"gain must be finite, >= 0 and at most 2^1000, but that of label {labels[row]:g} at "
+            f"gain must be finite, {'' if signed else '>= 0 '}and at most 2^1000, but that of "
+            f"label {labels[row]:g} at "
             f"{_where(row, layout)} is {gains[row]:g}{hint}"
         )
     return np.ascontiguousarray(gains)
+
+
+#: A matrix whose largest singular value is so many times its smallest is refused.
+_WORST_CONDITION = 1e3
+
+
+def corrected_gain(matrix: ArrayLike, gain: GainSpec = "exp") -> FloatArray:
+    """Return the table of gains that undoes label noise in expectation.
+
+    With ``T[l, u]`` the probability that a document of true grade ``u`` is labelled ``l``, the
+    corrected gains ``(T')^-1 G`` have, given the truth, the expectation ``G``. A loss that is
+    affine in the gains, and not divided by a normaliser made from the noisy labels, then has the
+    expected risk that clean labels would give: :class:`gbrank.Squared`, :class:`gbrank.KL` and
+    :class:`gbrank.GainPairwise` with ``norm=None``. Gains may become negative, which these take and
+    other losses refuse. :func:`correction_variance` says what it costs.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (n_grades, n_grades)
+        ``matrix[l, u]`` is the probability of label ``l`` given the true grade ``u``: columns sum
+        to 1.
+    gain : "exp", "linear", table or callable, default="exp"
+        What a true grade is worth, as in :func:`compute_gains`.
+
+    Returns
+    -------
+    ndarray of shape (n_grades,)
+        A table for ``gain=``. Gains that do not rise with the grade are warned of.
+
+    Examples
+    --------
+    >>> from gbrank.gains import corrected_gain
+    >>> corrected_gain([[0.9, 0.2], [0.1, 0.8]])  # .9 * -1/7 + .1 * 9/7 = 0, as grade 0 is worth
+    array([-0.14285714,  1.28571429])
+    """
+    noise, gains = _noise_and_gains(matrix, gain)
+    corrected: FloatArray = np.linalg.solve(noise.T, gains).astype(np.float64) + 0.0  # no -0.0
+    if (np.diff(corrected) <= 0).any() and (np.diff(gains) > 0).all():
+        at = int(np.argmax(np.diff(corrected) <= 0))
+        warnings.warn(
+            f"corrected gains do not rise with the grade: that of {at} is {corrected[at]:.4g}, "
+            f"that of {at + 1} is {corrected[at + 1]:.4g}. With this noise the higher label speaks "
+            "for a lower grade: check the matrix",
+            stacklevel=2,
+        )
+    return corrected
+
+
+def correction_variance(
+    matrix: ArrayLike, gain: GainSpec = "exp", shares: ArrayLike | None = None
+) -> float:
+    """Return by which factor :func:`corrected_gain` raises the variance of a document's gain.
+
+    Trees need about so many times the documents for the same precision, so that correcting pays
+    where data are many and noise is strong.
+
+    Parameters
+    ----------
+    matrix, gain : as in :func:`corrected_gain`.
+    shares : array-like of shape (n_grades,), default=None
+        Share of each true grade; ``None`` for equal ones.
+
+    Examples
+    --------
+    >>> from gbrank.gains import correction_variance
+    >>> round(correction_variance([[0.9, 0.2], [0.1, 0.8]]), 3)
+    2.02
+    """
+    noise, gains = _noise_and_gains(matrix, gain)
+    if shares is None:
+        shares = np.full(len(gains), 1.0 / len(gains))
+    share = check_probabilities(shares, "shares")
+    if len(share) != len(gains):
+        raise ValueError(
+            f"shares must have an entry for each grade, {len(gains)}, got {len(share)}"
+        )
+    corrected = np.linalg.solve(noise.T, gains)
+    clean = share @ gains**2 - (share @ gains) ** 2
+    if clean <= 0:
+        raise ValueError("shares must give at least two grades of different gain a part")
+    return float(((noise @ share) @ corrected**2 - (share @ gains) ** 2) / clean)
+
+
+def _noise_and_gains(matrix: ArrayLike, gain: GainSpec) -> tuple[FloatArray, FloatArray]:
+    """Return the matrix, checked, and the gain of each of its grades."""
+    noise = check_noise_matrix(matrix)
+    smallest = np.linalg.svd(noise, compute_uv=False)
+    if smallest[-1] * _WORST_CONDITION < smallest[0]:
+        raise ValueError(
+            "matrix cannot be inverted: it is singular or nearly so (its singular values are "
+            f"{smallest[0]:.3g} to {smallest[-1]:.3g}), as where two grades get the same labels. "
+            "Merge such grades, or do not correct"
+        )
+    return noise, compute_gains(np.arange(len(noise), dtype=np.float64), gain)
+
+
+def check_noise_matrix(matrix: Any, name: str = "matrix") -> FloatArray:
+    """Return ``T[l, u] = P(label l | truth u)``, checked: square, probabilities, columns sum to 1.
+
+    Parameters
+    ----------
+    matrix : what was given.
+    name : what the caller calls it, for error messages.
+
+    Examples
+    --------
+    >>> from gbrank.core import check_noise_matrix
+    >>> check_noise_matrix([[1, 0.5], [0, 0.5]])
+    array([[1. , 0.5],
+           [0. , 0.5]])
+    """
+    try:
+        noise = np.array(matrix, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a square matrix of numbers, got {matrix!r}") from None
+    if noise.ndim != 2 or noise.shape[0] != noise.shape[1] or len(noise) < 2:
+        raise ValueError(
+            f"{name} must be square, with a row and a column for each grade, got shape "
+            f"{noise.shape}"
+        )
+    if not ((noise >= 0) & (noise <= 1)).all():
+        label, truth = np.argwhere(~((noise >= 0) & (noise <= 1)))[0]
+        raise ValueError(
+            f"{name}[{label}, {truth}] must be a probability, got {noise[label, truth]:g}"
+        )
+    sums = noise.sum(axis=0)
+    if (np.abs(sums - 1.0) > 1e-6).any():
+        truth = int(np.argmax(np.abs(sums - 1.0)))
+        rows = " (its rows do: transpose it)" if np.allclose(noise.sum(axis=1), 1.0) else ""
+        raise ValueError(
+            f"columns of {name} must sum to 1, as {name}[l, u] is the probability of label l "
+            f"given the true grade u, but column {truth} sums to {sums[truth]:g}{rows}"
+        )
+    return noise
+
+
+def has_negative_gains(gain: Any) -> bool:
+    """Return whether a gain is a table with negative entries, as :func:`corrected_gain` makes."""
+    if gain is None or isinstance(gain, str) or callable(gain):
+        return False
+    try:
+        return bool((np.asarray(gain, dtype=np.float64) < 0).any())
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def _named_gain(labels: FloatArray, gain: str) -> FloatArray:

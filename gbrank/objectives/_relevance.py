@@ -19,6 +19,7 @@ from gbrank.core import (
     check_integer,
     compute_discounts,
     compute_gains,
+    has_negative_gains,
     ideal_dcg,
 )
 from gbrank.objectives._topk import keep_top
@@ -37,6 +38,7 @@ def compute_relevance(
     norm: str | None = "dcg",
     norm_at: int | None = None,
     k: int | None = None,
+    signed: bool = False,
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Return ``u`` of every row and, per query, whether there is anything to rank.
 
@@ -48,6 +50,8 @@ def compute_relevance(
     norm : "dcg" for ``G / Z``, "l2" for ``G`` divided by its Euclidean norm, ``None`` for ``G``.
     norm_at : cut-off of ``Z``; ``None`` for none.
     k : gains below the k-th largest of their query count as 0; ``None`` keeps all.
+    signed : whether gains may be negative. Where they are, queries of equal gains count too:
+        which are left out must not depend on noisy labels.
 
     Returns
     -------
@@ -63,7 +67,7 @@ def compute_relevance(
     >>> compute_relevance(np.array([0.0, 2.0, 1.0, 4.0, 4.0]), layout, norm_at=1)
     (array([0.        , 1.        , 0.33333333, 0.        , 0.        ]), array([ True, False]))
     """
-    gains = keep_top(compute_gains(labels, gain, layout), layout.bounds, k)
+    gains = keep_top(compute_gains(labels, gain, layout, signed=signed), layout.bounds, k)
     sizes, filled = layout.sizes, layout.sizes > 0
     divisor = np.ones(layout.n_queries)
     if norm == "dcg":
@@ -71,7 +75,7 @@ def compute_relevance(
             gains, layout.bounds, _discounts(int(sizes.max(initial=1)), discount), norm_at
         )
     counts = (sizes > 1) & (divisor > 0)
-    if filled.any():
+    if filled.any() and not has_negative_gains(gain):
         starts = layout.bounds[:-1][filled]
         largest = np.maximum.reduceat(gains, starts)
         counts[filled] &= np.minimum.reduceat(gains, starts) < largest
@@ -99,15 +103,16 @@ def query_relevance(
     norm: str | None = "dcg",
     norm_at: int | None = None,
     k: int | None = None,
+    signed: bool = False,
 ) -> FloatArray | None:
     """Return ``u`` of one query in plain NumPy, as formulas of losses read it.
 
     ``None`` where :func:`compute_relevance` leaves the query out.
     """
-    gains = compute_gains(labels, gain)
+    gains = compute_gains(labels, gain, signed=signed)
     if k is not None and k < len(gains):
         gains = np.where(gains >= np.sort(gains)[-k], gains, 0.0)
-    if len(gains) < 2 or gains.min() == gains.max():
+    if len(gains) < 2 or (gains.min() == gains.max() and not has_negative_gains(gain)):
         return None
     if norm is None:
         return gains
@@ -155,7 +160,7 @@ class RelevanceObjective(Objective):
                 )
         # Functions are called with the labels and ranks of the data, and not before.
         if not callable(self.gain):
-            compute_gains(np.zeros(1), self.value_of("gain"))
+            compute_gains(np.zeros(1), self.value_of("gain"), signed=self.takes_signed_gains)
         if not callable(self.discount):
             compute_discounts(1, self.discount)
 
@@ -166,6 +171,7 @@ class RelevanceObjective(Objective):
             "norm": self.norm,
             "norm_at": self.norm_at,
             "k": self.k,
+            "signed": self.takes_signed_gains,
         }
 
     def relevance(

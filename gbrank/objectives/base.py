@@ -66,6 +66,9 @@ class Objective(BaseEstimator, ABC):
     needs_observations: ClassVar[bool] = False
     #: Whether a step draws random numbers.
     uses_random_numbers: bool = False
+    #: Whether the gradient is affine in gains and not divided by anything made from the labels, so
+    #: that gains may be negative: see :func:`gbrank.gains.corrected_gain`.
+    takes_signed_gains: bool = False
     #: How many float64 rows, each at least 32 longer than the longest list, a thread needs as
     #: working space.
     scratch_rows: ClassVar[int] = 0
@@ -135,7 +138,7 @@ class Objective(BaseEstimator, ABC):
         callers that want the error before they do anything else; :meth:`prepare` raises it too.
         """
         if hasattr(self, "gain"):
-            compute_gains(labels, self.value_of("gain"), layout)
+            compute_gains(labels, self.value_of("gain"), layout, signed=self.takes_signed_gains)
 
     def query_losses(
         self, labels: FloatArray, scores: FloatArray, layout: QueryLayout, iteration: int

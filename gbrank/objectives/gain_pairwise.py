@@ -20,6 +20,9 @@ not where a margin is 1)::
 
 - logistic: only pairs with a relevant document count, so documents are sorted by u once per
   training; the pairs themselves: see :mod:`gbrank.objectives._pairs`.
+Negative gains (``norm=None``): gradient of the positive ones minus that of the absolute negative
+ones, and the sum of both hessians, which bounds the exact one.
+
 - exponential: ``e^-(s_j - s_l)`` is a product, so with ``A = sum_l u_l e^-s_l`` and
   ``B = sum_l e^s_l`` there remain ``g_j = e^s_j A - u_j e^-s_j B`` and
   ``h_j = e^s_j A + u_j e^-s_j B - 2 u_j``: O(m).
@@ -39,15 +42,18 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gbrank.core import (
     DiscountSpec,
+    Float32Array,
     FloatArray,
     GainSpec,
     IntArray,
     QueryLayout,
     check_choice,
     exp,
+    has_negative_gains,
     kernel,
     sort_by_score,
 )
@@ -56,6 +62,7 @@ from gbrank.objectives._label_order import order_by_label
 from gbrank.objectives._pairs import logistic_pairs
 from gbrank.objectives._registry import register_objective
 from gbrank.objectives._relevance import RelevanceObjective
+from gbrank.objectives._training import Step
 
 _LIMIT = 1e30  # of gradients and hessians, and of score distances of the squared hinge
 _REACH = 300.0  # of the exponential on either side of the middle score
@@ -189,7 +196,8 @@ class GainPairwise(RelevanceObjective):
         Loss of a margin. The first costs O(m) for every relevant document of a list of m, the
         exponential O(m) a list, the squared hinge O(m log m).
     norm : {"dcg", None}, default="dcg"
-        Divide the gains of a query by its best DCG, or not.
+        Divide the gains of a query by its best DCG, or not. ``None`` takes negative gains: see
+        :func:`gbrank.gains.corrected_gain`.
     norm_at : int >= 1, default=None
         Cut-off of the best DCG; only ``None`` is consistent with NDCG without a cut-off.
     gain : "exp", "linear", table or callable, default=None
@@ -242,7 +250,12 @@ class GainPairwise(RelevanceObjective):
     @property
     def exact_hessian(self) -> bool:  # type: ignore[override]
         """Whether there is a second derivative everywhere: not where a margin is 1 in a hinge."""
-        return self.phi != "squared_hinge"
+        return self.phi != "squared_hinge" and not has_negative_gains(self.gain)
+
+    @property
+    def takes_signed_gains(self) -> bool:  # type: ignore[override]
+        """Whether gains may be negative: where they are not divided by the best DCG."""
+        return self.norm is None
 
     def check_params(self) -> None:
         check_choice("phi", self.phi, tuple(_PHI))
@@ -250,16 +263,50 @@ class GainPairwise(RelevanceObjective):
         super().check_params()
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
-        relevance, counts = self.relevance(labels, layout)
+        return self._prepare(*self.relevance(labels, layout), layout)
+
+    def _prepare(
+        self, relevance: FloatArray, counts: NDArray[np.bool_], layout: QueryLayout
+    ) -> tuple[Any, ...]:
         largest = np.ones(layout.n_queries)
         if counts.any():
             filled = layout.sizes > 0
             highest = np.maximum.reduceat(relevance, layout.bounds[:-1][filled])
-            largest[filled] = np.where(counts[filled], highest, 1.0)
+            largest[filled] = np.where(counts[filled] & (highest > 0), highest, 1.0)
         # relative to the largest, so that gains up to 2^1000 do not overflow on the way
         weights = relevance / np.repeat(largest, layout.sizes)
         order, _, _ = order_by_label(weights, layout)
         return weights, largest, counts, order.astype(np.int64)
+
+    def make_step(self, labels: FloatArray, layout: QueryLayout) -> Step:
+        if not has_negative_gains(self.gain):
+            return super().make_step(labels, layout)
+        relevance, counts = self.relevance(labels, layout)
+        up = self._prepare(np.maximum(relevance, 0.0), counts, layout)
+        down = self._prepare(np.maximum(-relevance, 0.0), counts, layout)
+        phi = self.kernel_params()
+        # threads write into pieces of their own
+        other_grad, other_hess = np.empty((2, layout.n_rows), dtype=np.float32)
+
+        def step(
+            first: int,
+            last: int,
+            bounds: IntArray,
+            scores: FloatArray,
+            iteration: int,
+            scratch: FloatArray,
+            grad: Float32Array,
+            hess: Float32Array,
+        ) -> None:
+            rows = slice(bounds[first], bounds[last])
+            for part, g, h in ((up, grad, hess), (down, other_grad, other_hess)):
+                _gain_pairwise_block(
+                    first, last, bounds, scores, *part, *phi, iteration, scratch, g, h
+                )
+            grad[rows] -= other_grad[rows]
+            hess[rows] += other_hess[rows]
+
+        return step
 
     def query_cost(self, sizes: IntArray) -> IntArray:
         # about half of the documents meet all others, and eight pairs cost as much as a document

@@ -15,6 +15,10 @@ Gradient ``q - u``, exact hessian ``q``. The hessian used is the mean of q and u
 It equals the exact one where q = u, and with it the step of every leaf lies in [-2, 2] and, with
 any learning rate up to 1, lowers the loss. Exponents ``s + b`` above 60 count as 60.
 
+With ``norm=None`` there is neither Z nor b: ``u = G`` and ``q = e^s``. The gradient is then affine
+in the gains and depends on nothing else that labels say, so that gains may be negative
+(:func:`gbrank.gains.corrected_gain`); the hessian is ``(q + |u|) / 2``.
+
 The derivation is in the documentation, theory page.
 
 Reference: Ravikumar, Tewari, Yang, On NDCG consistency of listwise ranking methods, AISTATS 2011,
@@ -25,11 +29,21 @@ from typing import Any
 
 import numpy as np
 
-from gbrank.core import DiscountSpec, FloatArray, GainSpec, QueryLayout, exp, kernel
+from gbrank.core import (
+    DiscountSpec,
+    FloatArray,
+    GainSpec,
+    QueryLayout,
+    check_choice,
+    compute_gains,
+    exp,
+    kernel,
+)
 from gbrank.objectives._registry import register_objective
 from gbrank.objectives._relevance import RelevanceObjective, mean_of_queries
 
 _HIGHEST = 60.0
+_LARGEST = 1e30  # of gains that nothing divides, so that float32 holds every gradient
 
 
 @kernel()
@@ -40,7 +54,7 @@ def _kl_block(first, last, bounds, scores, target, base, iteration, scratch, gra
     for i in range(len(s)):
         q = exp(min(s[i] + b[i], _HIGHEST))
         g[i] = np.float32(q - u[i])
-        h[i] = np.float32(0.5 * (q + u[i]))
+        h[i] = np.float32(0.5 * (q + abs(u[i])))
 
 
 class KL(RelevanceObjective):
@@ -48,7 +62,8 @@ class KL(RelevanceObjective):
 
     Its expectation is least at ``s = log(E[u] / mean E[u])``: differences of scores are log ratios
     of expected relevance. ``b`` is the logarithm of the query's mean u, so scores start where the
-    best constant is. A query of one document or of equal gains has nothing to rank and is left out.
+    best constant is. A query of one document or of equal gains has nothing to rank and is left out,
+    except with ``norm=None``.
 
     Parameters
     ----------
@@ -60,6 +75,10 @@ class KL(RelevanceObjective):
         ``label_gain`` where that is given and visible, else "exp".
     discount : "log", "power", "zipf", "exp" or callable, default="log"
         What a rank is worth: see :func:`gbrank.gains.compute_discounts`.
+    norm : {"dcg", None}, default="dcg"
+        ``None`` takes ``u = G`` and ``q = e^s``: the best score is the logarithm of the expected
+        gain. Not consistent with NDCG, but gains may be negative, as those that correct for label
+        noise are: see :func:`gbrank.gains.corrected_gain`.
     n_jobs : int, default=None
         Threads of a step; ``None`` follows LightGBM's ``num_threads`` where that is visible.
 
@@ -76,7 +95,7 @@ class KL(RelevanceObjective):
     """
 
     formula = "`sum u_i log(u_i / q_i) - u_i + q_i`, `q_i = exp(s_i + b)`"
-    consistent_with = "NDCG"
+    consistent_with = "NDCG; not with `norm=None`"
     cost = "`m`"
     when = "a cross entropy with a guarantee"
 
@@ -88,15 +107,29 @@ class KL(RelevanceObjective):
         gain: GainSpec | None = None,
         discount: DiscountSpec = "log",
         *,
+        norm: str | None = "dcg",
         n_jobs: int | None = None,
     ) -> None:
         self.norm_at = norm_at
         self.gain = gain
         self.discount = discount
+        self.norm = norm
         self.n_jobs = n_jobs
         self.check_params()
 
+    @property
+    def takes_signed_gains(self) -> bool:  # type: ignore[override]
+        """Whether gains may be negative: where they are not divided by the best DCG."""
+        return self.norm is None
+
+    def check_params(self) -> None:
+        check_choice("norm", self.norm, ("dcg", None))
+        super().check_params()
+
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
+        if self.norm is None:
+            gains = compute_gains(labels, self.value_of("gain"), layout, signed=True)
+            return np.clip(gains, -_LARGEST, _LARGEST), np.zeros(layout.n_rows)
         target, counts = self.relevance(labels, layout)
         base = np.full(layout.n_queries, -np.inf)  # q = 0 in queries that do not count
         base[counts] = np.log(mean_of_queries(target, layout)[counts])
@@ -105,10 +138,15 @@ class KL(RelevanceObjective):
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
     ) -> float:
-        u = self.relevance_of_query(labels)
+        if self.norm is None:
+            gains = compute_gains(labels, self.value_of("gain"), signed=True)
+            u: FloatArray | None = np.clip(gains, -_LARGEST, _LARGEST)
+        else:
+            u = self.relevance_of_query(labels)
         if u is None:
             return 0.0
-        log_q = np.minimum(scores + np.log(u.mean()), _HIGHEST)
+        base = 0.0 if self.norm is None else np.log(u.mean())
+        log_q = np.minimum(scores + base, _HIGHEST)
         log_u = np.log(np.where(u > 0, u, 1.0))  # u log u is 0 at 0
         return float(np.sum(u * (log_u - log_q) - u + np.exp(log_q)))
 

@@ -56,7 +56,8 @@ class Squared(RelevanceObjective):
     ----------
     norm : "dcg" or None, default="dcg"
         What gains are divided by: the best DCG of the query, or nothing (the original loss, which
-        is not consistent with NDCG).
+        is not consistent with NDCG, but takes negative gains: see
+        :func:`gbrank.gains.corrected_gain`).
     norm_at : int >= 1, default=None
         Cut-off of that DCG; ``None`` for none. A truncated one is consistent no longer.
     gain : "exp", "linear", table or callable, default=None
@@ -110,6 +111,11 @@ class Squared(RelevanceObjective):
         self.n_jobs = n_jobs
         self.check_params()
 
+    @property
+    def takes_signed_gains(self) -> bool:  # type: ignore[override]
+        """Whether gains may be negative: where they are not divided by the best DCG."""
+        return self.norm is None
+
     def check_params(self) -> None:
         check_choice("norm", self.norm, ("dcg", None))
         check_choice("reduction", self.reduction, ("sum", "mean"))
@@ -117,7 +123,7 @@ class Squared(RelevanceObjective):
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         if self.norm is None:
-            target = compute_gains(labels, self.value_of("gain"), layout)
+            target = compute_gains(labels, self.value_of("gain"), layout, signed=True)
             counts = np.ones(layout.n_queries, dtype=bool)
         else:
             target, counts = self.relevance(labels, layout)
@@ -128,7 +134,7 @@ class Squared(RelevanceObjective):
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
     ) -> float:
         if self.norm is None:
-            target: FloatArray | None = compute_gains(labels, self.value_of("gain"))
+            target: FloatArray | None = compute_gains(labels, self.value_of("gain"), signed=True)
         else:
             target = self.relevance_of_query(labels)
         if target is None or len(labels) == 0:

@@ -105,8 +105,8 @@ LABELS = np.array([0.0, 1.0, 2.0])
         ([3, 1000.5], "exp", r"gain .* that of label 1000.5 at row 1 is 1.51534e\+301; .*"),
         ([3, 1e305], "linear", r"gain .* that of label 1e\+305 at row 1 is 1e\+305; .*"),
         (LABELS, [0, 1, np.nan], "gain .* that of label 2 at row 2 is nan"),
-        (LABELS, [0, -1, 2], "gain .* that of label 1 at row 1 is -1"),
-        (LABELS, lambda r: r - 1, "gain .* that of label 0 at row 0 is -1"),
+        (LABELS, [0, -1, 2], "gain .* that of label 1 at row 1 is -1. Negative gains, .*"),
+        (LABELS, lambda r: r - 1, "gain .* that of label 0 at row 0 is -1. Negative .*"),
         (LABELS, lambda r: np.where(r > 1, np.inf, r), "gain .* that of label 2 at row 2 is inf"),
         (
             LABELS,
