@@ -31,6 +31,8 @@ from gbrank.objectives.pairwise import PairwiseLogistic as PairwiseLogistic
 from gbrank.objectives.preference import PreferenceLogistic as PreferenceLogistic
 from gbrank.objectives.ustatistic import UStatistic as UStatistic
 from gbrank.objectives.subsampled import QuerySubsampled as QuerySubsampled
+from gbrank.objectives.position_bias import PositionBias as PositionBias
+from gbrank.objectives.dual import DualSoftmax as DualSoftmax
 # isort: on
 
 __all__ = [

@@ -24,6 +24,30 @@ from gbrank.objectives._reuse import ReusedArrays
 #: iteration, scratch, grad, hess``.
 Step = Callable[..., None]
 
+
+class Adjustment:
+    """What changes with every step of a training besides the trees: a bias that is learned too."""
+
+    def before(self, scores: FloatArray) -> FloatArray:
+        """Return the scores at which gradients are taken.
+
+        Parameters
+        ----------
+        scores : of the trees.
+        """
+        return scores
+
+    def after(self, scores: FloatArray, grad: Float32Array, hess: Float32Array) -> None:
+        """Learn from a step.
+
+        Parameters
+        ----------
+        scores : of the trees.
+        grad, hess : what LightGBM gets, weights included.
+        """
+        raise NotImplementedError
+
+
 #: Work is cut finer than there are threads, so that one which gets half a core does less of it.
 _PIECES_PER_THREAD = 8
 _LARGEST = np.finfo(np.float32).max
@@ -50,8 +74,8 @@ class Training:
     array([0., 1.], dtype=float32)
     """
 
-    __slots__ = ("_arrays", "_cuts", "_n_threads", "_scratch", "_step", "_weight", "iteration",
-                 "layout")  # fmt: skip
+    __slots__ = ("_adjustment", "_arrays", "_cuts", "_n_threads", "_scratch", "_step", "_weight",
+                 "iteration", "layout")  # fmt: skip
 
     def __init__(
         self,
@@ -63,7 +87,9 @@ class Training:
         scratch_rows: int,
         n_jobs: int | None,
         iteration: int,
+        adjustment: Adjustment | None = None,
     ) -> None:
+        self._adjustment = adjustment
         self.layout, self.iteration = layout, iteration
         self._step, self._weight = step, weight
         threads = resolve_n_jobs(n_jobs)
@@ -93,12 +119,16 @@ class Training:
         """
         gradients = self._run(scores)
         self.iteration += 1
+        if self._adjustment is not None:
+            self._adjustment.after(scores, *gradients)
         return gradients
 
     def _run(self, scores: FloatArray) -> tuple[Float32Array, Float32Array]:
         grad, hess = self._arrays.take(self.layout.n_rows)
         step, cuts, bounds = self._step, self._cuts, self.layout.bounds
         scratch, iteration = self._scratch, self.iteration
+        if self._adjustment is not None:
+            scores = self._adjustment.before(scores)
 
         def work(thread: int, piece: int) -> None:
             first, last = cuts[piece], cuts[piece + 1]

@@ -23,13 +23,16 @@ from gbrank.core import (
     QueryLayout,
     TrainingData,
     check_labels,
+    check_positions,
     check_scores,
     compute_gains,
     count_rows,
     training_params,
 )
 from gbrank.objectives._lightgbm_params import read_lightgbm_params
-from gbrank.objectives._training import Step, Training, single_weights
+from gbrank.objectives._training import Adjustment, Step, Training, single_weights
+
+_POSITION_HELP = "wrap it, PositionBias(...), so that a bias of each position is learned"
 
 
 class Objective(BaseEstimator, ABC):
@@ -64,6 +67,9 @@ class Objective(BaseEstimator, ABC):
     #: Whether it learns from observations of :mod:`gbrank.preferences`, its parameter
     #: ``observations``, and cannot be trained without.
     needs_observations: ClassVar[bool] = False
+    #: Whether it learns from the position at which each row was shown, and cannot be trained
+    #: without.
+    needs_position: ClassVar[bool] = False
     #: Whether a step draws random numbers.
     uses_random_numbers: bool = False
     #: Whether the gradient is affine in gains and not divided by anything made from the labels, so
@@ -237,6 +243,7 @@ class Objective(BaseEstimator, ABC):
         group: ArrayLike | None,
         weight: ArrayLike | None = None,
         *,
+        position: ArrayLike | None = None,
         iteration: int = 0,
         n_jobs: int | None = None,
     ) -> Training:
@@ -247,6 +254,8 @@ class Objective(BaseEstimator, ABC):
         labels : relevance of each row, finite and >= 0.
         group : number of rows of each query; rows of a query are consecutive.
         weight : weight of each row, multiplied into gradient and hessian.
+        position : where each row was shown, for objectives that learn from it; without, such an
+            objective is what it is where all positions are alike.
         iteration : boosting iteration of the first step, which random numbers depend on.
         n_jobs : threads of a step; ``None`` takes those of the objective.
 
@@ -269,15 +278,35 @@ class Objective(BaseEstimator, ABC):
         layout = QueryLayout.from_group(group, count_rows(labels, "labels"))
         checked = check_labels(labels, layout)
         weights = None if weight is None else single_weights(weight, layout)
+        adjustment = None
+        if position is None:
+            step = self.make_step(checked, layout)
+        else:
+            places = check_positions(position, layout)
+            step, adjustment = self.make_step_with_positions(checked, layout, places)
         return Training(
-            self.make_step(checked, layout),
+            step,
             layout,
             weight=weights,
             query_cost=self.query_cost(layout.sizes),
             scratch_rows=self.scratch_rows,
             n_jobs=self.n_jobs if n_jobs is None else n_jobs,
             iteration=iteration,
+            adjustment=adjustment,
         )
+
+    def make_step_with_positions(
+        self, labels: FloatArray, layout: QueryLayout, position: IntArray
+    ) -> tuple[Step, Adjustment]:
+        """Return the step, and what it learns about positions.
+
+        Parameters
+        ----------
+        labels : checked labels.
+        layout : their queries.
+        position : where each row was shown.
+        """
+        raise ValueError(f"{type(self).__name__} cannot learn from positions: {_POSITION_HELP}")
 
     def make_step(self, labels: FloatArray, layout: QueryLayout) -> Step:
         """Return the kernel with all that stays the same during a training filled in.
@@ -363,26 +392,43 @@ class Objective(BaseEstimator, ABC):
         two, the second of which is the ``Dataset``.
         """
         data = TrainingData(b) if TrainingData.is_dataset(b) else None
+        position = None
         if data is not None:
             scores, labels, weight, group = a, data.labels, data.weight, data.group
+            position = data.position
         else:
             labels, scores = a, b
-        sources = (labels, weight, group)
+        sources = (labels, weight, group, position)
         training, made_from = self._find_training(scores)
         if training is None or not all(x is y for x, y in zip(made_from, sources, strict=True)):
             iteration = 0 if training is None else training.iteration
             n_jobs = self.n_jobs
+            self._check_position(position)
             if data is not None:
                 _check_training_data(data)
                 n_jobs = data.n_threads if n_jobs is None else n_jobs
                 iteration = data.first_iteration if training is None else iteration
             bound = self.with_lightgbm_params(training_params(b))
-            training = bound.bind(labels, group, weight, iteration=iteration, n_jobs=n_jobs)
+            training = bound.bind(
+                labels, group, weight, position=position, iteration=iteration, n_jobs=n_jobs
+            )
             check_scores(scores, training.layout)
             if getattr(self, "observations", None) is None and not self.needs_observations:
                 _warn_of_nothing_to_rank(labels, training.layout)
             self._keep_training(scores, training, sources)
         return training.advance(scores)
+
+    def _check_position(self, position: Any) -> None:
+        if position is None and self.needs_position:
+            raise ValueError(
+                f"{type(self).__name__} needs the position of each row: give it to the Dataset of "
+                "lightgbm.train, or to Ranker.fit. LGBMRanker and Dask hand none on"
+            )
+        if position is not None and not self.needs_position:
+            raise ValueError(
+                f"the Dataset has position=, which {type(self).__name__} does not read: remove it, "
+                f"or {_POSITION_HELP}"
+            )
 
     # --- the state of trainings under way ------------------------------------------------------
     # LightGBM hands over one scores buffer per booster, the same object at every call. The buffer
@@ -443,10 +489,6 @@ def _check_training_data(data: TrainingData) -> None:
         raise ValueError(
             "bagging_by_query=True is not supported: with a custom objective LightGBM then pairs "
             "gradients with the wrong rows. Remove it from the parameters"
-        )
-    if data.position is not None:
-        raise ValueError(
-            "the Dataset has position=, which only LightGBM's own lambdarank reads: remove it"
         )
     torn = data.torn_query()
     if torn is not None:
