@@ -9,19 +9,21 @@ Every part writes ``benchmarks/results/clicks/PART.json`` and goes on where it s
 
 import argparse
 
-from click_study import coverage, scale
+from click_study import coverage, scale, store
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
+    parser.add_argument("--out", help="folder of results, if not benchmarks/results/clicks")
     parts = parser.add_subparsers(dest="part", required=True)
     one = parts.add_parser("coverage")
     one.add_argument("--logs", type=int, default=100)
     two = parts.add_parser("scale")
     two.add_argument("--rows", type=int, default=10_000_000)
     given = parser.parse_args()
+    store.use_folder(given.out)
     if given.part == "coverage":
         coverage.run(given.logs)
     elif given.part == "scale":
