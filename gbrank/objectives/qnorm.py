@@ -1,27 +1,32 @@
 """Scores against normalised gains, with a q-norm as penalty or as normaliser.
 
-Loss of a query, with u = G / Z the gains divided by the best DCG::
+Loss of a query, with u = G / Z the gains divided by the best DCG and t = s + c::
 
-    |s|_q^2 - 2 <s, u>                                               form="penalized"
-    - <s, u> / N + (penalty / 2) (N^2 - 1),  N = (sum |s|^q + 1)^(1/q)    form="normalized"
+    |t|_q^2 - 2 <t, u>                                               form="penalized"
+    - <t, u> / N + (penalty / 2) (N^2 - 1),  N = (sum |t|^q + 1)^(1/q)    form="normalized"
+
+c is where boosting starts: in the first form the best constant of the list, ``sum u / m^(2/q)``,
+at which gradients sum to 0. In the second, which has none and would not be consistent with one that
+depends on labels, it is 1, at which they nearly do. At t = 0 documents without relevance have
+gradient 0 and the gain of a split is little more than a sum over documents, whichever leaf they are
+in: models of sparse labels would be constants.
 
 q = 2 gives squared error and cosine. A larger q brings the scores of large and small gains closer
-together: with p = q / (q - 1) the expectation is least where ``s_i`` is proportional to
-``E[u_i]^(p-1)``. ``q="auto"`` is ``ln(m) + 2`` for m documents. The 1 in N makes the second form
-smooth at s = 0, where boosting starts, and its penalty (``scale_penalty``) keeps scores from
-growing without end.
+together: with p = q / (q - 1) the loss is least where ``t_i`` is proportional to ``u_i^(p-1)``.
+``q="auto"`` is ``ln(m) + 2`` for m documents. The penalty (``scale_penalty``) of the second form
+keeps scores from growing without end.
 
-First form, with ``a_i = s_i / |s|_q``, powers that keep the sign, Y_p the dual norm of u,
+First form, with ``a_i = t_i / |t|_q``, powers that keep the sign, Y_p the dual norm of u,
 ``b_i = (u_i / Y_p)^(1/(q-1))`` and k = q / 2::
 
-    g_i = 2 |s|_q a_i^(q-1) - 2 u_i
+    g_i = 2 |t|_q a_i^(q-1) - 2 u_i
     h_i = max(2 D_i, psi(|a_i|) / 10),    D_i = (a_i^(q-1) - b_i^(q-1)) / (a_i - b_i)
     psi(a) = 1 + k a^2 (1 - a^(q-2))^2 / (a^q - 1 - k (a^2 - 1))
 
-The exact hessian is 0 at s_i = 0. D_i is its mean on the way to the minimiser, where a = b;
+The exact hessian is 0 at t_i = 0. D_i is its mean on the way to the minimiser, where a = b;
 ``sum psi_i v_i^2`` bounds what the gradient leaves out of any step v.
 
-Second form, with a = s / N, Y_2 the 2-norm of u and p = <s, u> / N::
+Second form, with a = t / N, Y_2 the 2-norm of u and p = <t, u> / N::
 
     g_i = -u_i / N + (p / N + penalty N) a_i^(q-1)
     h_i = max((Y_p / N^2 + penalty) D_i, psi_i / 10),    psi_i = B / N^2 + C psi(|a_i|)
@@ -30,7 +35,7 @@ Second form, with a = s / N, Y_2 the 2-norm of u and p = <s, u> / N::
     B = min(Y_2 + Y_p - p / 2, ((z Y_2 - p) N - p / 2) / z^2)                    for p >= 0
     z Y_2 = min(max((2 + 1/N) p, Y_2), p + (p + Y_p) / (N - 1))
 
-With either, no tree raises the loss up to a learning rate of 0.1. Scores beyond +-1e15 count as
+With either, no tree raises the loss up to a learning rate of 0.1. t beyond +-1e15 counts as
 +-1e15.
 
 The derivation is in the documentation, theory page.
@@ -58,7 +63,7 @@ from gbrank.core import (
 )
 from gbrank.objectives._kernels import zero_step
 from gbrank.objectives._registry import register_objective
-from gbrank.objectives._relevance import RelevanceObjective
+from gbrank.objectives._relevance import RelevanceObjective, mean_of_queries
 
 _LARGEST_SCORE = 1e15
 _TINY = 1e-300
@@ -71,17 +76,17 @@ _SAME = 1e-6
 
 
 @kernel()
-def _powers(scores, q, floor, limited, powers):
-    """Write limited scores and the ratios ``(|s| / top)^q``; return log(top) and their sum.
+def _powers(scores, base, q, floor, limited, powers):
+    """Write limited ``t = s + base`` and ``(|t| / top)^q``; return log(top) and the latter's sum.
 
-    top is the largest ``|s|`` and at least ``floor``: no power overflows.
+    top is the largest ``|t|`` and at least ``floor``: no power overflows.
     """
     m = len(scores)
     top = floor
     for i in range(m):
-        s = min(max(scores[i], -_LARGEST_SCORE), _LARGEST_SCORE)
-        limited[i] = s
-        top = max(top, abs(s))
+        t = min(max(scores[i] + base, -_LARGEST_SCORE), _LARGEST_SCORE)
+        limited[i] = t
+        top = max(top, abs(t))
     log_top = log(top)
     for i in range(m):  # one loop for both functions runs out of registers
         powers[i] = log(abs(limited[i]))
@@ -132,8 +137,8 @@ def _bend(p, norm, target_norm, dual_norm):
 
 @kernel()
 def _penalized_block(
-    first, last, bounds, scores, target, goals, exponents, dual_norms, norms, penalty, iteration,
-    scratch, grad, hess,
+    first, last, bounds, scores, target, goals, exponents, dual_norms, norms, bases, penalty,
+    iteration, scratch, grad, hess,
 ):  # fmt: skip
     for query in range(first, last):
         start, stop = bounds[query], bounds[query + 1]
@@ -141,8 +146,8 @@ def _penalized_block(
         g, h = grad[start:stop], hess[start:stop]
         limited, powers, q = scratch[0], scratch[1], exponents[query]
         if q > 0.0:
-            log_top, total = _powers(scores[start:stop], q, _TINY, limited, powers)
-            total = max(total, 1.0)  # all scores are 0
+            log_top, total = _powers(scores[start:stop], bases[query], q, _TINY, limited, powers)
+            total = max(total, 1.0)  # all t are 0
             norm = exp(log_top + log(total) / q)
             _write(
                 limited, powers, u, b, dual_norms[query], q, norm, total,
@@ -154,8 +159,8 @@ def _penalized_block(
 
 @kernel()
 def _normalized_block(
-    first, last, bounds, scores, target, goals, exponents, dual_norms, norms, penalty, iteration,
-    scratch, grad, hess,
+    first, last, bounds, scores, target, goals, exponents, dual_norms, norms, bases, penalty,
+    iteration, scratch, grad, hess,
 ):  # fmt: skip
     for query in range(first, last):
         start, stop = bounds[query], bounds[query + 1]
@@ -163,7 +168,7 @@ def _normalized_block(
         g, h = grad[start:stop], hess[start:stop]
         limited, powers, q = scratch[0], scratch[1], exponents[query]
         if q > 0.0:
-            log_top, total = _powers(scores[start:stop], q, 1.0, limited, powers)
+            log_top, total = _powers(scores[start:stop], bases[query], q, 1.0, limited, powers)
             total += exp(-q * log_top)
             norm = exp(log_top + log(total) / q)
             similarity = 0.0
@@ -184,13 +189,14 @@ def _normalized_block(
 
 
 class QNorm(RelevanceObjective):
-    """Losses ``|s|_q^2 - 2 <s, u>`` and ``- <s, u> / |s|_q``, ``u = G / Z``: NDCG consistent.
+    """Losses ``|t|_q^2 - 2 <t, u>`` and ``- <t, u> / |t|_q``, ``u = G / Z``: NDCG consistent.
 
-    Least in expectation where the scores grow as ``E[u]^(p-1)``, p = q / (q - 1), whose order is
-    the best for expected NDCG. The first form is convex and sees the scale of scores; the second
-    does not, and takes ``N = (sum |s|^q + 1)^(1/q)`` for the norm and ``(scale_penalty / 2)
-    (N^2 - 1)`` on top. A query of one document or of equal gains has nothing to rank and is left
-    out.
+    Least in expectation in the order of ``E[u]``, which is the best for expected NDCG. The first
+    form is convex, sees the scale of scores and counts them from the list's best constant,
+    ``t = s + sum u / m^(2/q)``. The second does not see their scale, takes
+    ``N = (sum |t|^q + 1)^(1/q)`` for the norm and ``(scale_penalty / 2) (N^2 - 1)`` on top, and
+    counts from 1, ``t = s + 1``. A query of one document or of equal gains has nothing to rank and
+    is left out.
 
     Parameters
     ----------
@@ -218,14 +224,14 @@ class QNorm(RelevanceObjective):
     Examples
     --------
     >>> from gbrank import QNorm
-    >>> grad, hess = QNorm(q=4, norm_at=1).grad_hess([1, 0], [1.0, 1.0], group=[2])
-    >>> grad  # 2 |s| a^3 - 2 u, where |s| = 2^(1/4), a = 2^(-1/4) and u = (1, 0)
-    array([-0.58578646,  1.4142135 ], dtype=float32)
+    >>> grad, hess = QNorm(q=4, norm_at=1).grad_hess([1, 0], [0.0, 0.0], group=[2])
+    >>> grad  # 2 |t| a^3 - 2 u, where t = 2^(-1/2) for both, a = 2^(-1/4) and u = (1, 0)
+    array([-1.,  1.], dtype=float32)
     >>> hess  # 2 (a^3 - b^3) / (a - b), where b = (1, 0)
     array([5.0960064, 1.4142135], dtype=float32)
     """
 
-    formula = "`|s|_q^2 - 2 <s, u>`, `q = ln(m) + 2`"
+    formula = "`|t|_q^2 - 2 <t, u>`, `t = s + sum u / m^(2/q)`, `q = ln(m) + 2`"
     consistent_with = "NDCG"
     cost = "`m`"
     when = "long lists with few relevant documents"
@@ -275,11 +281,18 @@ class QNorm(RelevanceObjective):
             return exponents
         return np.full(len(sizes), float(self.q))
 
+    def _base(self, mean: Any, m: Any, q: Any) -> Any:
+        """Return what scores count from in lists of m documents whose u have this mean."""
+        if self.form == "penalized":
+            return mean * np.maximum(m, 1) ** (1.0 - 2.0 / q)
+        return np.ones_like(mean)
+
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         target, counts = self.relevance(labels, layout)
         exponents = self._exponents(layout.sizes)
         dual = exponents / (exponents - 1.0)
         norms, dual_norms = np.zeros(layout.n_queries), np.zeros(layout.n_queries)
+        bases = self._base(mean_of_queries(target, layout), layout.sizes, exponents)
         filled = layout.sizes > 0
         if filled.any():
             starts = layout.bounds[:-1][filled]
@@ -288,7 +301,7 @@ class QNorm(RelevanceObjective):
             dual_norms[filled] = np.add.reduceat(powers, starts) ** (1.0 / dual[filled])
         scale = np.repeat(np.where(counts, dual_norms, 1.0), layout.sizes)
         goals = (target / scale) ** np.repeat(dual - 1.0, layout.sizes)
-        return target, goals, np.where(counts, exponents, 0.0), dual_norms, norms
+        return target, goals, np.where(counts, exponents, 0.0), dual_norms, norms, bases
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
@@ -297,11 +310,12 @@ class QNorm(RelevanceObjective):
         if u is None:
             return 0.0
         q = float(np.log(len(labels)) + 2.0) if isinstance(self.q, str) else float(self.q)
-        s = np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE)
+        moved = scores + self._base(u.mean(), len(u), q)
+        t = np.clip(moved, -_LARGEST_SCORE, _LARGEST_SCORE)
         if self.form == "penalized":
-            return _q_norm(s, q) ** 2 - 2.0 * float(s @ u)
-        norm = _q_norm(np.append(s, 1.0), q)
-        return -float(s @ u) / norm + 0.5 * self.scale_penalty * (norm**2 - 1.0)
+            return _q_norm(t, q) ** 2 - 2.0 * float(t @ u)
+        norm = _q_norm(np.append(t, 1.0), q)
+        return -float(t @ u) / norm + 0.5 * self.scale_penalty * (norm**2 - 1.0)
 
 
 def _q_norm(x: FloatArray, q: float) -> float:

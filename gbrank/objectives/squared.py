@@ -7,7 +7,10 @@ Loss of a query of m documents, with u = G / Z the gains divided by the best DCG
 
 Gradient ``2 (s - u)`` and hessian 2, both times ``1 / (2 m)`` for the mean: the exact Hessian,
 so that a leaf takes its best value in one step. ``norm=None`` regresses on G itself, the original
-loss, which is not consistent with NDCG.
+loss, which is not consistent with NDCG. ``center=True`` counts targets from the mean of their
+list, ``u_i - mean u``: trees then are not spent on how relevant a list is as a whole, which no
+order depends on. A constant per list is taken off, so that the order of expectations, and with it
+consistency, stays.
 
 Differences ``s - u`` count as at most 1e30 in size, so that float32 holds every gradient.
 
@@ -30,7 +33,7 @@ from gbrank.core import (
     kernel,
 )
 from gbrank.objectives._registry import register_objective
-from gbrank.objectives._relevance import RelevanceObjective
+from gbrank.objectives._relevance import RelevanceObjective, mean_of_queries
 
 _FARTHEST = 1e30
 
@@ -68,6 +71,8 @@ class Squared(RelevanceObjective):
     reduction : {"sum", "mean"}, default="sum"
         "mean" divides by twice the number of documents. Hessians then are 1 / m, and a query
         has total weight 1: mind LightGBM's ``min_sum_hessian_in_leaf``.
+    center : bool, default=False
+        Whether targets count from the mean of their list. Its level is then nothing to learn.
     n_jobs : int, default=None
         Threads of a step; ``None`` follows LightGBM's ``num_threads`` where that is visible.
 
@@ -100,6 +105,7 @@ class Squared(RelevanceObjective):
         gain: GainSpec | None = None,
         discount: DiscountSpec = "log",
         reduction: str = "sum",
+        center: bool = False,
         *,
         n_jobs: int | None = None,
     ) -> None:
@@ -108,6 +114,7 @@ class Squared(RelevanceObjective):
         self.gain = gain
         self.discount = discount
         self.reduction = reduction
+        self.center = center
         self.n_jobs = n_jobs
         self.check_params()
 
@@ -119,6 +126,7 @@ class Squared(RelevanceObjective):
     def check_params(self) -> None:
         check_choice("norm", self.norm, ("dcg", None))
         check_choice("reduction", self.reduction, ("sum", "mean"))
+        check_choice("center", self.center, (True, False))
         super().check_params()
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
@@ -127,6 +135,8 @@ class Squared(RelevanceObjective):
             counts = np.ones(layout.n_queries, dtype=bool)
         else:
             target, counts = self.relevance(labels, layout)
+        if self.center:
+            target = target - np.repeat(mean_of_queries(target, layout), layout.sizes)
         of_query = 2.0 / (2.0 * np.maximum(layout.sizes, 1) if self.reduction == "mean" else 1.0)
         return target, np.repeat(np.where(counts, of_query, 0.0), layout.sizes)
 
@@ -139,6 +149,8 @@ class Squared(RelevanceObjective):
             target = self.relevance_of_query(labels)
         if target is None or len(labels) == 0:
             return 0.0
+        if self.center:
+            target = target - target.mean()
         total = float(np.sum(np.clip(scores - target, -_FARTHEST, _FARTHEST) ** 2))
         return total / (2 * len(labels)) if self.reduction == "mean" else total
 

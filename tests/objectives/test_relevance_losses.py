@@ -159,6 +159,7 @@ def test_huge_gains_with_the_euclidean_norm():
     [
         (lambda: Squared(norm="l2"), "norm must be 'dcg' or None, got 'l2'"),
         (lambda: Squared(reduction="median"), "reduction must be 'sum' or 'mean', got 'median'"),
+        (lambda: Squared(center=1), "center must be True or False, got 1"),
         (lambda: Squared(norm=None, norm_at=3), 'norm_at goes with norm="dcg", but norm is None'),
         (lambda: Cosine(norm=None), "norm must be 'dcg' or 'l2', got None"),
         (lambda: Cosine(norm="l2", norm_at=1), "norm_at goes with"),
@@ -193,6 +194,8 @@ def test_bad_data_are_refused(cls):
     "objective",
     [
         Squared(norm=None),
+        Squared(center=True),
+        Squared(norm=None, reduction="mean", center=True),
         Squared(reduction="mean", norm_at=1),
         Squared(discount="zipf", gain="linear"),
         Cosine(norm="l2"),

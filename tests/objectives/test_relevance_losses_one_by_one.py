@@ -156,20 +156,59 @@ def test_top_k_changes_nothing_where_the_kth_gain_is_zero():
         np.testing.assert_array_equal(values, expected)
 
 
+def moved_to(t, q):
+    """Return the scores that are ``t`` once counted from the best constant, sum u / m^(2/q)."""
+    return t - 4 / 3 / 3 ** (2 / q)
+
+
+def test_q_norms_count_from_the_best_constant():
+    """Its loss is least among those of equal scores, and the gradients of a list sum to 0 there."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 5, 60).astype(float)
+    for objective in (QNorm(), QNorm(q=2), QNorm(q=7)):
+        grad, _ = objective.grad_hess(labels, np.zeros(60), [20, 30, 10])
+        np.testing.assert_allclose(np.add.reduceat(grad, [0, 20, 50]), 0.0, atol=2e-6)
+        assert np.abs(grad).max() > 0.01
+        least = objective.loss(labels, np.zeros(60), [20, 30, 10])
+        for shift in (-0.3, -1e-3, 1e-3, 0.3):
+            assert (objective.loss(labels, np.full(60, shift), [20, 30, 10]) > least).all()
+
+
+def test_documents_tell_a_tree_apart_at_the_start():
+    """One relevant document of 100: a leaf of its own gains, which it did not from t = 0."""
+    labels, group = np.zeros(100), [100]
+    labels[0] = 1.0
+
+    def split_gain(grad, hess):
+        alone, others = slice(0, 1), slice(1, 100)
+        parts = sum(grad[rows].sum() ** 2 / hess[rows].sum() for rows in (alone, others))
+        return parts - grad.sum() ** 2 / hess.sum()
+
+    q = math.log(100) + 2
+    grad, hess = QNorm().grad_hess(labels, np.zeros(100), group)
+    assert split_gain(grad.astype(float), hess.astype(float)) > 1.0
+    at_zero = np.full(100, -1 / 100 ** (2 / q))
+    grad, hess = QNorm().grad_hess(labels, at_zero, group)
+    np.testing.assert_allclose(grad, -2 * labels, atol=1e-6)
+    # for many such lists in one leaf, l2 or not: (2 n)^2 / (2 n + 0.1 * 99 n) against 2 n alone
+    assert split_gain(grad.astype(float), hess.astype(float)) < 1.7
+
+
 def test_q_norms_spelled_out():
     norm = (0.5**3 + 1 + 8) ** (1 / 3)
     signed_squares = np.array([0.25, -1.0, 4.0])
-    grad, _ = step(QNorm(q=3, norm_at=1))
+    scores = moved_to(SCORES, 3)
+    grad, _ = step(QNorm(q=3, norm_at=1), scores)
     np.testing.assert_allclose(grad, 2 * signed_squares / norm - 2 * U, rtol=1e-6)
-    loss = QNorm(q=3, norm_at=1).loss(LABELS, SCORES, [3])[0]
+    loss = QNorm(q=3, norm_at=1).loss(LABELS, scores, [3])[0]
     assert loss == pytest.approx(norm**2 - 2 * (0.5 - 1 / 3), rel=1e-12)
 
     norm = (0.5**3 + 1 + 8 + 1) ** (1 / 3)
     objective = QNorm(q=3, form="normalized", norm_at=1, scale_penalty=0.1)
-    grad, _ = step(objective)
+    grad, _ = step(objective, SCORES - 1)
     expected = -U / norm + (0.5 - 1 / 3) * signed_squares / norm**4 + 0.1 * signed_squares / norm
     np.testing.assert_allclose(grad, expected, rtol=1e-6)
-    loss = objective.loss(LABELS, SCORES, [3])[0]
+    loss = objective.loss(LABELS, SCORES - 1, [3])[0]
     assert loss == pytest.approx(-(0.5 - 1 / 3) / norm + 0.05 * (norm**2 - 1), rel=1e-12)
 
 
@@ -177,50 +216,63 @@ def test_hessian_of_the_penalized_form_spelled_out():
     """For q = 4 the mean slope of x^3 from a to b is a^2 + a b + b^2, and psi(a) = 1 + 2 a^2."""
     dual_norm = (1 + 3 ** (-4 / 3)) ** (3 / 4)
     b = (U / dual_norm) ** (1 / 3)
-    for scores in (
+    for t in (
         np.array([1.0, 0.5, 0.0]),
         np.array([-2.0, 0.1, 3.0]),
         np.array([0.0, 1.0, 0.2]),
     ):
-        a = scores / (scores**4).sum() ** (1 / 4)
+        a = t / (t**4).sum() ** (1 / 4)
         expected = np.maximum(2 * (a * a + a * b + b * b), (1 + 2 * a * a) / 10)
-        _, hess = step(QNorm(q=4, norm_at=1), scores)
+        _, hess = step(QNorm(q=4, norm_at=1), moved_to(t, 4))
         np.testing.assert_allclose(hess, expected, rtol=1e-6)
-    _, hess = step(QNorm(q=4, norm_at=1), np.zeros(3))
-    np.testing.assert_allclose(hess, [2 * b[0] ** 2, 2 * b[1] ** 2, 0.1], rtol=1e-6)
 
 
 def test_hessian_of_the_penalized_form_is_the_main_diagonal_at_the_minimiser():
     for q in (2.5, 4.0, 30.0):
         dual_norm = (U ** (q / (q - 1))).sum() ** ((q - 1) / q)
         b = (U / dual_norm) ** (1 / (q - 1))
-        _, hess = step(QNorm(q=q, norm_at=1), dual_norm * b)
+        _, hess = step(QNorm(q=q, norm_at=1), moved_to(dual_norm * b, q))
         np.testing.assert_allclose(hess[:2], 2 * (q - 1) * b[:2] ** (q - 2), rtol=1e-5)
         assert hess[2] == pytest.approx(0.1, rel=1e-6)
 
 
 def test_hessian_of_the_normalized_form_spelled_out():
     """For q = 4 as above, from scores in the wrong order, where p < 0."""
-    scores, penalty = np.array([-1.0, 0.5, 2.0]), 0.1
+    t, penalty = np.array([-1.0, 0.5, 2.0]), 0.1
     dual_norm, norm_2 = (1 + 3 ** (-4 / 3)) ** (3 / 4), math.sqrt(10) / 3
     b = (U / dual_norm) ** (1 / 3)
     norm = (1 + 1 / 16 + 16 + 1) ** (1 / 4)
     p = (-1 + 0.5 / 3) / norm
-    a = scores / norm
+    a = t / norm
     safe = min(norm_2 + dual_norm, norm * (norm_2 - p)) / norm**2 + penalty / 2 * (1 + 2 * a * a)
     slope = (dual_norm / norm**2 + penalty) * (a * a + a * b + b * b)
-    _, hess = step(QNorm(q=4, form="normalized", norm_at=1, scale_penalty=penalty), scores)
+    objective = QNorm(q=4, form="normalized", norm_at=1, scale_penalty=penalty)
+    _, hess = step(objective, t - 1)
     np.testing.assert_allclose(hess, np.maximum(slope, safe / 10), rtol=1e-6)
 
 
-def test_the_2_norm_gives_squared_error_and_cosine():
+def test_the_2_norm_gives_centred_squared_error_and_cosine():
     for scores in (SCORES, np.zeros(3), np.array([1.0, 0.0, 0.0])):
         grad, hess = step(QNorm(q=2), scores)
-        expected_grad, expected_hess = step(Squared(), scores)
-        np.testing.assert_allclose(grad, expected_grad, rtol=1e-6)
+        expected_grad, expected_hess = step(Squared(center=True), scores)
+        np.testing.assert_allclose(grad, expected_grad, rtol=1e-5, atol=1e-7)
         np.testing.assert_allclose(hess, expected_hess, rtol=1e-6)
-    grad, _ = step(QNorm(q=2, form="normalized", scale_penalty=0.01))
-    np.testing.assert_allclose(grad, step(Cosine(scale_penalty=0.01))[0], rtol=1e-5, atol=1e-7)
+    grad, _ = step(QNorm(q=2, form="normalized", scale_penalty=0.01, norm_at=1))
+    expected = step(Cosine(scale_penalty=0.01, norm_at=1), SCORES + 1)[0]
+    np.testing.assert_allclose(grad, expected, rtol=1e-5, atol=1e-7)
+
+
+def test_centred_squared_error_spelled_out():
+    grad, hess = step(Squared(norm_at=1, center=True))
+    np.testing.assert_allclose(grad, 2 * (SCORES - [1 - 4 / 9, 1 / 3 - 4 / 9, -4 / 9]), rtol=1e-6)
+    np.testing.assert_array_equal(hess, 2.0)
+    loss = Squared(norm_at=1, center=True).loss(LABELS, SCORES, [3])[0]
+    assert loss == pytest.approx(
+        (0.5 - 5 / 9) ** 2 + (-1 + 1 / 9) ** 2 + (2 + 4 / 9) ** 2, rel=1e-12
+    )
+    labels, scores = np.array([2.0, 2.0, 1.0, 0.0]), np.zeros(4)
+    grad, _ = Squared(norm=None, center=True).grad_hess(labels, scores, [2, 2])
+    np.testing.assert_allclose(grad, [0, 0, -1, 1], atol=1e-6)  # equal gains ask for nothing
 
 
 def test_automatic_exponents_follow_the_length_of_each_list():
@@ -266,12 +318,17 @@ def test_scores_beyond_the_limit_count_as_the_limit(objective, limited):
 @pytest.mark.parametrize("form", ["penalized", "normalized"])
 @pytest.mark.parametrize("q", [2.0, 2.001, 3.0, 7.5, 1000.0])
 def test_q_norms_of_tiny_scores(q, form):
-    """Powers underflow; the gradient is that at zero, to first order."""
+    """Powers underflow, about the base and about t = 0."""
     objective = QNorm(q=q, form=form)
-    for size in (1e-5, 1e-100, 1e-200, 1e-300, 5e-324):
+    zero_grad, _ = step(objective, np.zeros(3))
+    base = 1.0 if form == "normalized" else sum(U) / 3 ** (2 / q) / (1 + 1 / 3 / math.log2(3))
+    for size in (1e-100, 1e-200, 1e-300, 5e-324):
         grad, hess = step(objective, size * np.array([1.0, -2.0, 0.5]))
-        zero_grad, _ = step(objective, np.zeros(3))
         np.testing.assert_allclose(grad, zero_grad, rtol=0, atol=1e-4)
         assert (hess > 0).all()
         assert np.isfinite(hess).all()
         assert np.isfinite(objective.loss(LABELS, size * np.ones(3), [3])).all()
+    grad, hess = step(objective, np.full(3, -base))  # t is 0, or a few rounding errors
+    assert np.isfinite(grad).all()
+    assert (hess > 0).all()
+    assert np.isfinite(objective.loss(LABELS, np.full(3, -base), [3])).all()

@@ -55,12 +55,19 @@ def cosine(s, u, penalty):
     return 1.0 - dot / math.sqrt(squares + 1.0) + penalty / 2 * squares
 
 
+def best_constant(u, q):
+    """Return the c for which ``|(c, ..., c)|_q^2 - 2 c sum u`` is least."""
+    return sum(u) / len(u) ** (2 / q)
+
+
 def penalized(s, u, q):
+    s = [a + best_constant(u, q) for a in s]
     dot = sum(a * b for a, b in zip(s, u, strict=True))
     return sum(abs(a) ** q for a in s) ** (2 / q) - 2 * dot
 
 
 def normalized(s, u, q, penalty):
+    s = [a + 1.0 for a in s]
     norm = (sum(abs(a) ** q for a in s) + 1.0) ** (1 / q)
     dot = sum(a * b for a, b in zip(s, u, strict=True))
     return -dot / norm + penalty / 2 * (norm**2 - 1.0)
