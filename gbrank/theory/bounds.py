@@ -91,13 +91,14 @@ def excess_risk_bound(
         best NDCG - NDCG  <=  2 |D|_* / sqrt(C) * sqrt(loss - least loss)
 
     expectations over labels, and over queries too if each has at most m documents. (Scores of
-    Bregman count from a base that depends on the labels; its bound rests on its hessian instead.)
+    Bregman and QNorm count from a base that depends on the labels; their bounds rest on how much
+    the losses can bend instead.)
 
     ===================  =====================  ===========  ===================================
     objective            C                      dual norm    because
     ===================  =====================  ===========  ===================================
     Squared              1, or 1 / (2m) (mean)  L2           equality
-    QNorm penalized      1 / (q - 1)            Lq           the paper
+    QNorm penalized      1 / (q - 1)            Lq           it bends by 2 (q - 1) at most
     KL                   1 / (2 mass)           L-infinity   Pinsker's inequality
     Bregman (logistic)   2                      L2           its hessian is at most 1/4
     ===================  =====================  ===========  ===================================

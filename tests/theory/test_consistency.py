@@ -5,7 +5,7 @@ from math import e, log2
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
+from scipy.optimize import brentq, root
 from scipy.special import expit, logit, softmax
 
 from gbrank import (
@@ -88,10 +88,16 @@ def test_bayes_order_is_the_best_of_all_orders():
         )
 
 
-def qnorm_minimizer(u, q):
-    # of |s|_q^2 - 2 <s, u>: |s|_q^(2-q) s^(q-1) = u
-    p = q / (q - 1)
-    return np.sum(u**p) ** ((2 - p) / p) * u ** (p - 1)
+def qnorm_minimizer(q):
+    # of E[|s + c|_q^2] - 2 <s, E[u]>, c = sum u / m^(2/q) of each vector of labels
+    bases = np.array([relevance(r).sum() / len(r) ** (2 / q) for r in VECTORS])
+
+    def gradient(scores):
+        t = scores + bases[:, None]
+        norms = (np.abs(t) ** q).sum(axis=1, keepdims=True) ** (1 / q)
+        return CHANCES @ (norms ** (2 - q) * np.sign(t) * np.abs(t) ** (q - 1)) - EXPECTED_U
+
+    return root(gradient, EXPECTED_U - EXPECTED_U.mean(), tol=1e-13).x
 
 
 def bregman_minimizer():
@@ -112,9 +118,10 @@ def bregman_minimizer():
         (Squared(norm=None), expected(2**VECTORS - 1)),
         (KL(), np.log(EXPECTED_U / EXPECTED_U.mean())),
         (Bregman(), bregman_minimizer()),
-        (QNorm(q=2.0), EXPECTED_U),
-        (QNorm(q=3.0), qnorm_minimizer(EXPECTED_U, 3.0)),
-        (QNorm(), qnorm_minimizer(EXPECTED_U, np.log(3) + 2)),
+        (Squared(center=True), EXPECTED_U - EXPECTED_U.mean()),
+        (QNorm(q=2.0), EXPECTED_U - EXPECTED_U.mean()),
+        (QNorm(q=3.0), qnorm_minimizer(3.0)),
+        (QNorm(), qnorm_minimizer(np.log(3) + 2)),
         (ListNet(), np.log(expected(softmax(VECTORS, axis=1)))),
         (ListNet(temperature=2.0), np.log(expected(softmax(VECTORS / 2, axis=1)))),
         (
