@@ -7,7 +7,7 @@ predicts. This file has the whole way: what is chosen, how it is fitted, and wha
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import lightgbm as lgb
@@ -48,6 +48,7 @@ class Start:
     model : a fitted :class:`gbrank.linear.LinearRanker`, or what the user gave.
     coefficients : of a query-relative start: of each feature's z-score and rank within the query.
     training_scores : scores of the rows that a linear start was fitted to.
+    factor : what the scores of a user's model are multiplied by.
 
     Examples
     --------
@@ -68,6 +69,7 @@ class Start:
     model: Any = None
     coefficients: FloatArray | None = None
     training_scores: FloatArray | None = None
+    factor: float = 1.0
 
     # --- from what the user asks for to scores ---------------------------------------------------
 
@@ -97,7 +99,8 @@ class Start:
         left_out : numbers of columns that a linear start does not use: those of categories.
         """
         if not isinstance(start, str):
-            return cls("model", _frozen(start, data, has_labels))
+            given = cls("model", _frozen(start, data, has_labels))
+            return replace(given, factor=_scale_of_model(given, data, objective, has_labels))
         kind = choose_kind(start, data, has_labels)
         if kind == "zero":
             return cls()
@@ -130,7 +133,9 @@ class Start:
             scores: FloatArray = self.model.scores(X, layout)
             return scores
         predict = getattr(self.model, "predict", self.model)
-        return check_scores(np.asarray(predict(X), dtype=np.float64).ravel(), layout)
+        return self.factor * check_scores(
+            np.asarray(predict(X), dtype=np.float64).ravel(), layout
+        )
 
     def added_to(self, data: RankingData, *, is_training: bool = False) -> RankingData:
         """Return rows whose first scores are those of the start, on top of those they had.
@@ -359,6 +364,22 @@ def _fit_linear(
     factor = _best_scale(objective, data, scores)
     linear.coef_ *= factor
     return linear, factor * scores
+
+
+def _scale_of_model(
+    start: Start, data: RankingData, objective: Objective, has_labels: bool
+) -> float:
+    """Return what the scores of a user's model are multiplied by: 1 where nothing can be told.
+
+    They are brought to a standard deviation of 1 first, as the search is about 1.
+    """
+    if not has_labels or is_sequence(data.X) or data.layout.n_rows == 0:
+        return 1.0
+    scores = start.scores(data.X, data.layout)
+    spread = float(np.std(scores))
+    if not (spread > 0 and np.isfinite(spread)):
+        return 1.0
+    return _best_scale(objective, data, scores / spread) / spread
 
 
 def _best_scale(objective: Objective, data: RankingData, scores: FloatArray) -> float:

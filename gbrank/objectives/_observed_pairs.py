@@ -5,8 +5,9 @@ weight ``w``::
 
     v log(1 + e^-(s_i - s_j)) + w log(1 + e^(s_i - s_j))
 
-Comparisons of the same two documents are merged once per training, so a step costs one exponential
-per pair that was ever compared, however often it was.
+Its hessian is bounded as that of all pairs: see :mod:`gbrank.objectives._pairs`. Comparisons of the
+same two documents are merged once per training, so a step costs one exponential per pair that was
+ever compared, however often it was.
 """
 
 from typing import Any
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from gbrank.core import FloatArray, IntArray, exp, kernel, stable_argsort
 from gbrank.objectives._kernels import zero_step
+from gbrank.objectives._pairs import LEAST_REST
 from gbrank.preferences import BoundObservations
 
 #: Beyond this distance of scores the chance of an upset is 0 in float64.
@@ -84,8 +86,10 @@ def observed_pairs_block(
             likely = 1.0 / (1.0 + upset)
             unlikely = upset * likely
             ahead = distance >= 0.0  # the chance that the first one wins is the likely one
-            g = w * likely - v * unlikely if ahead else w * unlikely - v * likely
-            h = (v + w) * likely * unlikely
+            wins = likely if ahead else unlikely
+            loses = unlikely if ahead else likely
+            g = w * wins - v * loses
+            h = v * loses * max(wins, LEAST_REST) + w * wins * max(loses, LEAST_REST)
             forces[i] += g
             forces[j] -= g
             hessians[i] += h

@@ -6,14 +6,16 @@ Loss of a query::
 
 with phi one of ``log(1 + e^-x)`` (logistic), ``e^-x`` (exponential) and ``max(0, 1 - x)^2``
 (squared hinge). The scores that minimise the expected loss are ordered as E[u], the order that is
-best for NDCG. ``norm=None`` takes ``u = G``, whose expectation orders documents best for ERR.
+best for NDCG. ``norm=None`` takes ``u = G``, whose expectation orders documents best for ERR where
+their relevances are independent of one another, and not otherwise
+(:func:`gbrank.theory.dependent_relevances`).
 
 The paper prints ``phi(s_l - s_j)``. With a phi that does not increase this rewards a relevant
 document for falling behind: its minimiser is in reverse order. The orientation here is the one
 that its theorem is about.
 
 Gradient and hessian, the exact diagonal of the Hessian (of the squared hinge, where there is one:
-not where a margin is 1)::
+not where a margin is 1; of the logistic loss with the bound of :mod:`gbrank.objectives._pairs`)::
 
     g_j = u_j sum_l phi'(s_j - s_l) - sum_l u_l phi'(s_l - s_j)
     h_j = u_j sum_l phi''(s_j - s_l) + sum_l u_l phi''(s_l - s_j)
@@ -187,8 +189,8 @@ def _gain_pairwise_block(
 class GainPairwise(RelevanceObjective):
     """Relevance-weighted pairs: ``sum_j u_j sum_{l != j} phi(s_j - s_l)``, ``u = G / Z``.
 
-    Consistent with NDCG; with ``norm=None``, which takes ``u = G``, with ERR instead. A query of
-    one document or of equal gains is left out.
+    Consistent with NDCG; with ``norm=None``, which takes ``u = G``, with ERR instead, if the
+    relevances of documents are independent. A query of one document or of equal gains is left out.
 
     Parameters
     ----------
@@ -249,8 +251,8 @@ class GainPairwise(RelevanceObjective):
 
     @property
     def exact_hessian(self) -> bool:  # type: ignore[override]
-        """Whether there is a second derivative everywhere: not where a margin is 1 in a hinge."""
-        return self.phi != "squared_hinge" and not has_negative_gains(self.gain)
+        """Whether it is the second derivative: a hinge has none where a margin is 1."""
+        return self.phi == "exponential" and not has_negative_gains(self.gain)
 
     @property
     def takes_signed_gains(self) -> bool:  # type: ignore[override]

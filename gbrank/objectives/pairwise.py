@@ -5,9 +5,10 @@ Loss of a query::
     sum_{r_i > r_j} log(1 + e^-(s_i - s_j))
 
 the loss of RankNet. With ``p_ij = 1 / (1 + e^(s_i - s_j))`` each pair adds ``-p_ij`` to the
-gradient of i, ``p_ij`` to that of j and ``p_ij (1 - p_ij)`` to both hessians: the exact diagonal
-of the Hessian. Documents are sorted by label once per training, so that each meets one run of
-documents with strictly lower labels; the pairs themselves: see :mod:`gbrank.objectives._pairs`.
+gradient of i, ``p_ij`` to that of j and ``p_ij max(1 - p_ij, 1/5)`` to both hessians: the exact
+diagonal of the Hessian as far as a leaf can be trusted with it. Documents are sorted by label once
+per training, so that each meets one run of documents with strictly lower labels; the pairs
+themselves: see :mod:`gbrank.objectives._pairs`.
 
 With ``observations=`` the sum is over observed comparisons, edges of partial orders or clicks, each
 with its weight, and labels are not used: see :mod:`gbrank.objectives._observed_pairs`.
@@ -96,7 +97,6 @@ class PairwiseLogistic(Objective):
     when = "a baseline; RankNet's loss"
 
     scratch_rows: ClassVar[int] = 6
-    exact_hessian: ClassVar[bool] = True
 
     def __init__(self, observations: Any = None, *, n_jobs: int | None = None) -> None:
         self.observations = observations

@@ -9,9 +9,9 @@ sum over single comparisons lacks (:class:`~gbrank.PairwiseLogistic` with ``obse
 minimiser can be in another order than the preferences of the population even when these have no
 cycles and little noise: see :func:`gbrank.theory.check_preferences`.
 
-Queries are weighted by ``Q n_q / n``, as in equation 17. Gradient and hessian are exact: each
-pair adds its weight times ``-p`` to the gradient of i and ``p (1 - p)`` to both hessians, where
-``p = 1 / (1 + e^(s_i - s_j))``.
+Queries are weighted by ``Q n_q / n``, as in equation 17. Each pair adds its weight times
+``-p`` to the gradient of i and ``p max(1 - p, 1/5)`` to both hessians, where
+``p = 1 / (1 + e^(s_i - s_j))``: see :mod:`gbrank.objectives._pairs`.
 
 Reference: Duchi, Mackey, Jordan, The asymptotics of ranking algorithms, Annals of Statistics 2013,
 section 5.3, equation 23.
@@ -96,7 +96,6 @@ class PreferenceLogistic(Objective):
 
     kernel = staticmethod(observed_pairs_block)
     needs_observations: ClassVar[bool] = True
-    exact_hessian: ClassVar[bool] = True
     scratch_rows: ClassVar[int] = 2
 
     def __init__(self, observations: Any = None, *, n_jobs: int | None = None) -> None:

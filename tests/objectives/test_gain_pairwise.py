@@ -11,7 +11,7 @@ from gbrank.testing import check_objective
 
 PHIS = ("logistic", "exponential", "squared_hinge")
 DERIVATIVES = {
-    "logistic": (lambda x: -expit(-x), lambda x: expit(x) * expit(-x)),
+    "logistic": (lambda x: -expit(-x), lambda x: np.maximum(expit(x), 0.2) * expit(-x)),
     "exponential": (lambda x: -np.exp(-x), lambda x: np.exp(-x)),
     "squared_hinge": (lambda x: -2 * np.maximum(1 - x, 0), lambda x: 2.0 * (x < 1)),
 }
