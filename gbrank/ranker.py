@@ -176,7 +176,8 @@ class Ranker(HintsAtParameters, BaseEstimator):
         there are labels and up to 1,000 features in memory, else "zero", which it always is in
         ``preset="lightgbm"``. An estimator: from what
         a copy of it predicts, which is fitted to the training rows first if it is not fitted. A
-        function of ``X``: from what it returns.
+        function of ``X``: from what it returns. Where there are labels, the scores of either are
+        multiplied by the factor that suits the loss, ``start_factor_``.
     noise : array of shape (n_grades, n_grades), default=None
         How labels were corrupted: ``noise[l, u]`` is the probability of label ``l`` given the true
         grade ``u``, as :func:`gbrank.noise.diagnose` estimates it. Gains are then corrected
@@ -234,6 +235,8 @@ class Ranker(HintsAtParameters, BaseEstimator):
         Where boosting started.
     start_model_ : estimator or callable
         The copy of ``start`` that boosting started from; ``None`` where that was none.
+    start_factor_ : float
+        What its scores are multiplied by, so that boosting starts on the scale of the loss.
     linear_coef_ : array of shape (n_features,) or None
         How the score of a linear start rises with each feature: from its lowest to its highest
         values, or per standard deviation within the query.
@@ -654,7 +657,12 @@ class Ranker(HintsAtParameters, BaseEstimator):
         for name, value in fitted.items():
             if _is_saved(name):
                 setattr(ranker, name, value)
-        for name, value in {"n_boosters_": 1, "start_model_": None, "preset_": "fast"}.items():
+        for name, value in {
+            "n_boosters_": 1,
+            "start_model_": None,
+            "start_factor_": 1.0,
+            "preset_": "fast",
+        }.items():
             ranker.__dict__.setdefault(name, value)  # what files of old do not say
         return ranker
 
@@ -1176,7 +1184,8 @@ class Ranker(HintsAtParameters, BaseEstimator):
                 f"the model starts from {model.name}, of which its file holds only the name: give "
                 "it again, with set_params(start=...)"
             )
-        return Start(self.start_kind_, model, self.start_coef_).scores(features, layout)
+        start = Start(self.start_kind_, model, self.start_coef_, factor=self.start_factor_)
+        return start.scores(features, layout)
 
 
 # --- what others need too ------------------------------------------------------------------------
@@ -1264,6 +1273,7 @@ def set_trained(
     ranker.n_boosters_ = boosted.n_boosters
     ranker.start_kind_, ranker.start_coef_ = start.kind, start.coefficients
     ranker.start_model_ = start.model if start.kind == "model" else None
+    ranker.start_factor_ = start.factor
     ranker.linear_coef_ = start.effects()
     if continued is not None:
         ranker.start_kind_, ranker.linear_coef_ = continued.start_kind, continued.linear_coef

@@ -133,9 +133,7 @@ class Start:
             scores: FloatArray = self.model.scores(X, layout)
             return scores
         predict = getattr(self.model, "predict", self.model)
-        return self.factor * check_scores(
-            np.asarray(predict(X), dtype=np.float64).ravel(), layout
-        )
+        return self.factor * check_scores(np.asarray(predict(X), dtype=np.float64).ravel(), layout)
 
     def added_to(self, data: RankingData, *, is_training: bool = False) -> RankingData:
         """Return rows whose first scores are those of the start, on top of those they had.

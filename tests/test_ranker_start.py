@@ -118,12 +118,9 @@ def test_early_stopping_judges_the_whole_model(data):
 def test_any_model_to_start_from(data, tmp_path):
     ridge = Ridge().fit(data.X, data.y)
     ranker = Ranker.lightgbm_defaults(start=ridge, **SMALL).fit(data.X, data.y, qid=data.qid)
-    by_hand = Ranker.lightgbm_defaults(**SMALL).fit(
-        data.X, data.y, qid=data.qid, init_score=ridge.predict(data.X).astype(float)
-    )
-    np.testing.assert_allclose(
-        ranker.predict(data.X), by_hand.predict(data.X) + ridge.predict(data.X), atol=1e-6
-    )
+    scores = ranker.start_factor_ * ridge.predict(data.X).astype(float)
+    by_hand = Ranker.lightgbm_defaults(**SMALL).fit(data.X, data.y, qid=data.qid, init_score=scores)
+    np.testing.assert_allclose(ranker.predict(data.X), by_hand.predict(data.X) + scores, atol=1e-6)
     function = Ranker.lightgbm_defaults(start=ridge.predict, **SMALL).fit(
         data.X, data.y, qid=data.qid
     )
@@ -134,6 +131,39 @@ def test_any_model_to_start_from(data, tmp_path):
         loaded.predict(data.X)
     loaded.set_params(start=ridge)
     np.testing.assert_array_equal(loaded.predict(data.X), ranker.predict(data.X))
+
+
+class Scaled(Ridge):
+    """A ridge whose scores are on another scale."""
+
+    def __init__(self, times=1.0):
+        super().__init__()
+        self.times = times
+
+    def predict(self, X):
+        return self.times * super().predict(X)
+
+
+@pytest.mark.parametrize("name", ["xendcg", "lambdamart", "squared"])
+def test_the_scale_of_a_models_scores_does_not_matter(data, name):
+    """As that of a linear start: the factor is where the loss pulls scores neither up nor down."""
+    rankers = [
+        Ranker.lightgbm_defaults(objective=name, start=Scaled(times), **SMALL).fit(
+            data.X, data.y, qid=data.qid
+        )
+        for times in (1.0, 32.0, 1 / 1024)  # powers of 2 change no digit
+    ]
+    factors = [ranker.start_factor_ for ranker in rankers]
+    assert factors == [factors[0], factors[0] / 32, factors[0] * 1024]
+    for ranker in rankers[1:]:
+        np.testing.assert_array_equal(ranker.predict(data.X), rankers[0].predict(data.X))
+    scores = factors[0] * rankers[0].start_model_.predict(data.X)
+    slopes = [
+        float(get_objective(name).plain_gradient().grad_hess(data.y, times * scores, data.group)[0]
+              .astype(float) @ scores)
+        for times in (0.9, 1.1)
+    ]  # fmt: skip
+    assert slopes[0] < 0 < slopes[1]
 
 
 @pytest.mark.parametrize("start", ["linear", "query_linear"])
