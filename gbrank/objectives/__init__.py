@@ -28,6 +28,10 @@ from gbrank.objectives.gain_pairwise import GainPairwise as GainPairwise
 from gbrank.objectives.listmle import ListMLE as ListMLE
 from gbrank.objectives.smoothed import Smoothed as Smoothed
 from gbrank.objectives.pairwise import PairwiseLogistic as PairwiseLogistic
+from gbrank.objectives.pairwise_hinge import PairwiseHinge as PairwiseHinge
+from gbrank.objectives.unique_softmax import UniqueSoftmax as UniqueSoftmax
+from gbrank.objectives.approx_ndcg import ApproxNDCG as ApproxNDCG
+from gbrank.objectives.sigmoid_cross_entropy import SigmoidCrossEntropy as SigmoidCrossEntropy
 from gbrank.objectives.preference import PreferenceLogistic as PreferenceLogistic
 from gbrank.objectives.ustatistic import UStatistic as UStatistic
 from gbrank.objectives.subsampled import QuerySubsampled as QuerySubsampled

@@ -223,7 +223,7 @@ class GainPairwise(RelevanceObjective):
     """
 
     formula = "`sum_j u_j sum_l phi(s_j - s_l)`, `u = G(r) / Z(r)`, `phi` logistic"
-    consistent_with = "NDCG; with `norm=None` ERR"
+    consistent_with = "NDCG; with `norm=None` ERR, if relevances are independent"
     cost = "relevant documents times `m`; about `m` with `phi` exponential or squared hinge"
     when = "a guarantee for noisy labels"
 

@@ -77,8 +77,11 @@ class UStatistic(WrappedObjective):
         :class:`gbrank.Ranker`, those of X. "labels" takes the labels of each query as one partial
         order of its documents. ``None`` must be replaced before training, as
         ``Ranker.fit(preferences=)`` does.
-    base : str or Objective, default="squared"
-        The listwise objective, by name or as an instance. "squared" is consistent with NDCG.
+    base : str or Objective, default="qnorm"
+        The listwise objective, by name or as an instance. "qnorm" is consistent with NDCG, and the
+        best of seven on comparisons drawn from three sets of real data, with "kl",
+        "bregman_logistic" and "gain_pairwise" close behind; "squared", which the paper has, is far
+        behind, because it learns the level of each query too (``Squared(center=True)`` does not).
     order : int >= 1, default=None
         How many observations are drawn; ``None`` aggregates all of them, once.
     method : str, default="log_odds"
@@ -125,7 +128,7 @@ class UStatistic(WrappedObjective):
         self,
         observations: Any = None,
         *,
-        base: str | Objective = "squared",
+        base: str | Objective = "qnorm",
         order: int | None = None,
         method: str = "log_odds",
         random_state: int | None = None,

@@ -76,7 +76,7 @@ def test_complete_aggregation_equals_loops():
         weight += weights.tolist()
     observations = Comparisons(None, winner, loser, weight)
     scores = rng.normal(size=14)
-    grad, hess = UStatistic(observations).grad_hess(np.zeros(14), scores, group)
+    grad, hess = UStatistic(observations, base="squared").grad_hess(np.zeros(14), scores, group)
     total = sum(weight)
     for (pairs, weights), start, m in zip(sets, starts, group, strict=True):
         labels = log_odds_by_loops(pairs, weights, m)

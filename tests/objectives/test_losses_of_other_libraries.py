@@ -1,0 +1,183 @@
+"""Losses that TensorFlow Ranking and Rax have too, by arithmetic and by loops."""
+
+from math import exp, log, log2
+
+import numpy as np
+import pytest
+
+from gbrank import (
+    ApproxNDCG,
+    ListMLE,
+    ListNet,
+    PairwiseHinge,
+    PairwiseLogistic,
+    SigmoidCrossEntropy,
+    Squared,
+    UniqueSoftmax,
+)
+from gbrank.testing import check_objective
+from gbrank.theory import find_counterexample
+
+SCORES = [0.0, 3.0, 1.0, 2.0]
+
+
+def total(objective, labels, scores=SCORES):
+    return objective.loss(labels, scores, [len(labels)])[0]
+
+
+# --- the examples of Rax's and TensorFlow Ranking's tests, values spelled out ---------------------
+
+
+def test_unique_softmax_of_their_examples():
+    # labels 2 and 1, gains as in Rax the labels; Rax adds up, here shares of the gains count
+    expected = 2 * log((1 + exp(3) + exp(1) + exp(2)) / exp(1)) + log(
+        (1 + exp(3) + exp(2)) / exp(2)
+    )
+    assert 3 * total(UniqueSoftmax(gain="linear"), [0, 0, 2, 1]) == pytest.approx(expected)
+    # TensorFlow Ranking's gains are 2^r - 1
+    expected = 3 * log((exp(1) + exp(2) + exp(3)) / exp(3)) + log((exp(1) + exp(2)) / exp(2))
+    assert 4 * total(UniqueSoftmax(), [0, 1, 2], [1.0, 2.0, 3.0]) == pytest.approx(expected)
+    one_relevant = log((exp(1) + exp(3) + exp(2)) / exp(2))
+    assert total(UniqueSoftmax(), [0, 0, 1], [1.0, 3.0, 2.0]) == pytest.approx(one_relevant)
+    assert total(UniqueSoftmax(), [0, 0, 0], [1.0, 3.0, 2.0]) == 0.0
+
+
+def test_softmax_of_their_examples():
+    # one relevant document: ListNet at a low temperature has all of the target on it
+    expected = log((1 + exp(3) + exp(1) + exp(2)) / exp(1))
+    assert total(ListNet(temperature=1e-3), [0, 0, 1, 0]) == pytest.approx(expected)
+
+
+def test_listmle_of_their_examples():
+    expected = (
+        log((1 + exp(3) + exp(1) + exp(2)) / exp(1))
+        + log((1 + exp(3) + exp(2)) / exp(2))
+        + log((1 + exp(3)) / exp(3))
+    )
+    assert total(ListMLE(), [0, 1, 3, 2]) == pytest.approx(expected)
+
+
+def test_pairs_of_their_examples():
+    expected = log(1 + exp(0 - 1)) + log(1 + exp(3 - 1)) + log(1 + exp(2 - 1))
+    assert total(PairwiseLogistic(), [0, 0, 1, 0]) == pytest.approx(expected)
+    assert total(PairwiseHinge(weights=None), [0, 0, 1, 0]) == pytest.approx(0 + 3 + 2)
+    # labels 2 and 1: (2 > 0): 0, 3; (2 > 1): 2; (1 > 0): 0, 2
+    assert total(PairwiseHinge(weights=None), [0, 0, 2, 1]) == pytest.approx(0 + 3 + 2 + 0 + 2)
+
+
+def test_documents_of_their_examples():
+    expected = log(1 + exp(0)) + log(1 + exp(3)) + log(1 + exp(-1)) + log(1 + exp(2))
+    assert total(SigmoidCrossEntropy(), [0, 0, 1, 0]) == pytest.approx(expected)
+    squares = (0 - 0) ** 2 + (3 - 0) ** 2 + (1 - 1) ** 2 + (2 - 0) ** 2
+    assert total(Squared(norm=None), [0, 0, 1, 0]) == pytest.approx(squares)
+
+
+def test_approx_ndcg_of_their_example():
+    # TensorFlow Ranking: at a temperature of 0.1 the ranks are 1, 3, 2 to four digits
+    value = total(ApproxNDCG(temperature=0.1), [0, 2, 1], [1.4, -2.8, -0.4])
+    best = 3 / log2(2) + 1 / log2(3)
+    assert value == pytest.approx(1 - (3 / log2(4) + 1 / log2(3)) / best, abs=1e-4)
+
+
+# --- the rest by loops ----------------------------------------------------------------------------
+
+LABELS = np.array([2.0, 0.0, 1.0, 2.0, 0.0, 1.0, 3.0])
+VALUES = np.array([0.3, 0.9, -0.4, 1.2, -1.0, 0.35, 0.1])
+
+
+def test_unique_softmax_gradient_by_loops():
+    gains = 2**LABELS - 1
+    grad, hess = np.zeros(7), np.zeros(7)
+    for i, weight in enumerate(gains / gains.sum()):
+        rivals = [j for j in range(7) if j == i or LABELS[j] < LABELS[i]]
+        shares = np.exp(VALUES[rivals]) / np.exp(VALUES[rivals]).sum()
+        for j, p in zip(rivals, shares, strict=True):
+            grad[j] += weight * (p - (j == i))
+            hess[j] += weight * (p + (j == i)) / 2
+    found = UniqueSoftmax().grad_hess(LABELS, VALUES, [7])
+    np.testing.assert_allclose(found[0], grad, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(found[1], hess, rtol=1e-5)
+
+
+def test_weights_of_the_hinge_are_what_a_swap_changes_ndcg_by():
+    gains = 2**LABELS - 1
+    best = sum(g / log2(2 + place) for place, g in enumerate(sorted(gains)[::-1]))
+
+    def ndcg(order):
+        return sum(gains[d] / log2(2 + place) for place, d in enumerate(order)) / best
+
+    order = list(np.argsort(-VALUES))
+    grad, hess = np.zeros(7), np.zeros(7)
+    for i in range(7):
+        for j in range(7):
+            if LABELS[i] > LABELS[j] and VALUES[i] - VALUES[j] < 1:
+                swapped = list(order)
+                a, b = swapped.index(i), swapped.index(j)
+                swapped[a], swapped[b] = swapped[b], swapped[a]
+                change = abs(ndcg(swapped) - ndcg(order))
+                grad[i] -= change
+                grad[j] += change
+                hess[[i, j]] += change
+    found = PairwiseHinge().grad_hess(LABELS, VALUES, [7])
+    np.testing.assert_allclose(found[0], grad, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(found[1], hess, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("objective", "longest"),
+    [
+        (UniqueSoftmax(), 2.0),
+        (SigmoidCrossEntropy(), 2.0),
+        (PairwiseHinge(), 1.0),
+        (ApproxNDCG(temperature=0.5), 0.5),
+    ],
+    ids=repr,
+)
+def test_no_leaf_goes_too_far(objective, longest):
+    rng = np.random.default_rng(0)
+    group = rng.integers(2, 9, 60)
+    labels = rng.integers(0, 4, group.sum()).astype(float)
+    for spread in (0.0, 1.0, 20.0):
+        scores = spread * rng.normal(size=len(labels))
+        for n_leaves in (1, 8, len(labels)):
+            leaf = rng.integers(0, n_leaves, len(labels))
+            grad, hess = (a.astype(float) for a in objective.grad_hess(labels, scores, group))
+            sums = np.bincount(leaf, grad, n_leaves), np.bincount(leaf, hess, n_leaves)
+            step = np.where(sums[1] > 0, -sums[0] / np.maximum(sums[1], 1e-300), 0.0)[leaf]
+            assert np.abs(step).max() <= longest * (1 + 1e-5)
+            if isinstance(objective, UniqueSoftmax | SigmoidCrossEntropy):
+                before = objective.loss(labels, scores, group).sum()
+                after = objective.loss(labels, scores + step, group).sum()
+                assert after <= before + 1e-5 * abs(before)
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        UniqueSoftmax(gain="linear"),
+        ApproxNDCG(temperature=0.3),
+        PairwiseHinge(weights=None),
+        SigmoidCrossEntropy(threshold=1.0),
+    ],
+    ids=repr,
+)
+def test_variants_keep_the_contract(objective):
+    check_objective(objective)
+
+
+def test_unique_softmax_is_not_consistent():
+    assert find_counterexample(UniqueSoftmax(), m=3, trials=100).shortfall > 0.01
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ApproxNDCG(temperature=0.0), r"temperature must be a number in \[0.001, 1000\]"),
+        (lambda: PairwiseHinge(weights="dcg"), "weights must be 'ndcg' or None, got 'dcg'"),
+        (lambda: SigmoidCrossEntropy(threshold=-1.0), "threshold must be a number >= 0, got -1.0"),
+        (lambda: UniqueSoftmax(gain="cubic"), 'gain must be "exp", "linear"'),
+    ],
+)
+def test_bad_parameters_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
