@@ -9,6 +9,8 @@ from gbrank.preferences import BoundObservations, make_workspace
 
 # A stream of its own: the base objective may have the same seed.
 _STREAM = 0xD12A75
+# Aggregates that differ by less, relative to the largest, are equal but for the order of sums.
+_ROUNDING = 1e-13
 
 
 @kernel()
@@ -40,11 +42,13 @@ def _draw(first, last, query_bounds, chosen_bounds, seed, iteration, permutation
 @kernel()
 def _count_from_lowest(first, last, bounds, labels):
     for q in range(first, last):
-        lowest = np.inf
+        lowest, largest = np.inf, 0.0
         for row in range(bounds[q], bounds[q + 1]):
             lowest = min(lowest, labels[row])
+            largest = max(largest, abs(labels[row]))
         for row in range(bounds[q], bounds[q + 1]):
-            labels[row] -= lowest
+            above = labels[row] - lowest
+            labels[row] = above if above > _ROUNDING * largest else 0.0
 
 
 class DrawnLabels:
