@@ -41,14 +41,16 @@ BOUNDED = -1
 #: Excess of a query's loss over that of equal scores, log m, from which on its steps are bounded.
 LOST = 5.0
 _NEVER = np.iinfo(np.int64).max
-#: Scratch rows that :func:`softmax_step` needs: rho, 1 / (1 - rho) and w.
+#: Scratch rows that :func:`softmax_step` needs: rho, 1 / (1 - rho) and w. One more is for a target.
 SOFTMAX_ROWS = 3
-# What the others may hold, relative to the top document, for its sums to be taken without it.
-_DOMINATED = 1e-4
+#: Up to here lists side by side are faster than one after the other.
+LONGEST_SHORT = 64
+#: What the others may hold, relative to the top document, for its sums to be taken without it.
+DOMINATED = 1e-4
 # 1 - rho is at least this: a document that holds all the probability still gets finite numbers.
 _SMALLEST_REST = 1e-300
-# Distances of scores count up to this: their sum stays finite.
-_FARTHEST = 1e300
+#: Distances of scores count up to this: their sum stays finite.
+FARTHEST = 1e300
 
 
 def check_neumann_order(order: Any) -> None:
@@ -63,7 +65,8 @@ def check_neumann_order(order: Any) -> None:
 class SoftmaxObjective(Objective):
     """What the softmax losses share: orders of the numerator, and a form with bounded steps."""
 
-    scratch_rows: ClassVar[int] = SOFTMAX_ROWS
+    scratch_rows: ClassVar[int] = SOFTMAX_ROWS + 1
+    longest_short = LONGEST_SHORT
     neumann_order: int
     _bounded = False
 
@@ -126,7 +129,7 @@ def softmax_step(
     if bounded:
         _bounded_step(total, target, target_sum, rho, grad, hess)
         return
-    if total < 1.0 + _DOMINATED:
+    if total < 1.0 + DOMINATED:
         _dominated_step(scores, top, eps, target, target_sum, order, rho, w, grad, hess)
         return
     scale, target_scale = 1.0 / total, 1.0 / target_sum
@@ -156,7 +159,7 @@ def _is_lost(scores, top, total, target, target_sum):
     m = len(scores)
     distance = 0.0
     for i in range(m):
-        distance += target[i] / target_sum * min(top - scores[i], _FARTHEST)
+        distance += target[i] / target_sum * min(top - scores[i], FARTHEST)
     return distance + np.log(total / m) > LOST
 
 

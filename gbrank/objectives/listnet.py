@@ -14,36 +14,21 @@ ICML 2007; Bruch, The Web Conference 2021, equations 2 and 3; Xia, Liu, Li, Stat
 of top-k ranking, NIPS 2009, section 4.3.3.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gbrank.core import FloatArray, QueryLayout, check_integer, check_number, kernel
-from gbrank.objectives._kernels import zero_step
+from gbrank.core import FloatArray, QueryLayout, check_integer, check_number
 from gbrank.objectives._registry import register_objective
 from gbrank.objectives._softmax import (
     SoftmaxObjective,
     check_neumann_order,
     log_partition,
     never_lost,
-    softmax_step,
 )
+from gbrank.objectives._softmax_blocks import drawn_block, short_drawn_block
 from gbrank.objectives._topk import keep_top
-
-
-@kernel()
-def _listnet_block(
-    first, last, bounds, scores, target, lost_at, order, iteration, scratch, grad, hess
-):
-    for q in range(first, last):
-        a, b = bounds[q], bounds[q + 1]
-        if b - a > 1:
-            softmax_step(
-                scores[a:b], target[a:b], 1.0, 0.0, order, lost_at, q, iteration, scratch,
-                grad[a:b], hess[a:b],
-            )  # fmt: skip
-        else:
-            zero_step(grad[a:b], hess[a:b])
 
 
 class ListNet(SoftmaxObjective):
@@ -78,7 +63,7 @@ class ListNet(SoftmaxObjective):
     cost = "`m`"
     when = "a baseline"
 
-    kernel = staticmethod(_listnet_block)
+    kernel = staticmethod(drawn_block)
 
     def __init__(
         self,
@@ -100,17 +85,23 @@ class ListNet(SoftmaxObjective):
         if self.k is not None:
             check_integer("k", self.k, low=1, also="None")
 
+    @property
+    def short_kernel(self) -> Callable[..., None] | None:  # type: ignore[override]
+        """The kernel for short lists, which has no bounded form."""
+        return None if self._bounded else short_drawn_block
+
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         labels = keep_top(labels, layout.bounds, self.k)
         starts = layout.bounds[:-1][layout.sizes > 0]
         sizes = layout.sizes[layout.sizes > 0]
         top = np.repeat(np.maximum.reduceat(labels, starts), sizes) if len(labels) else labels
         mass = np.exp((labels - top) / self.temperature)
-        total = np.repeat(np.add.reduceat(mass, starts), sizes) if len(labels) else mass
-        return mass / total, never_lost(layout.n_queries)
+        return mass, layout.sizes > 1, never_lost(layout.n_queries)
 
     def kernel_params(self) -> tuple[Any, ...]:
-        return (self.kernel_order(),)
+        longest_short = 0 if self.short_kernel is None else self.longest_short
+        seed, middle, spread, anneal = 0, 0.0, 0.0, np.inf  # the target is the mass itself
+        return longest_short, 0.0, self.kernel_order(), seed, middle, spread, anneal
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int

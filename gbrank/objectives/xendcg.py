@@ -26,7 +26,8 @@ Reference: Bruch, An alternative cross entropy loss for learning-to-rank, The We
 definition 1 and section 4.3 (eps is that section's epsilon).
 """
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -38,10 +39,7 @@ from gbrank.core import (
     check_number,
     check_seed,
     compute_gains,
-    exp,
     kernel,
-    random_key,
-    random_uniform,
 )
 from gbrank.objectives._kernels import zero_step
 from gbrank.objectives._registry import register_objective
@@ -53,10 +51,10 @@ from gbrank.objectives._softmax import (
     never_lost,
     softmax_step,
 )
+from gbrank.objectives._softmax_blocks import drawn_block, drawn_target, short_drawn_block
 
 # LightGBM's default of objective_seed
 _LIGHTGBM_SEED = 5
-_CONSTANT, _COUNTER, _LIGHTGBM, _ANNEALED, _TIGHT = 0, 1, 2, 3, 4
 # The fixed point is a vertex of the cube and is reached exactly; this many passes have always done.
 _TIGHT_PASSES = 50
 
@@ -102,54 +100,18 @@ def _tight_target(powers, scores, target):
     return total
 
 
-@kernel()
-def _draw_target(powers, scores, source, gamma, seed, iteration, query, target):
-    """Write ``2^r - gamma`` of one query and return its sum.
-
-    ``gamma`` is the constant, or the number of iterations in which annealing falls by e.
-    """
-    m = len(powers)
-    total = 0.0
-    if source == _COUNTER:
-        low, high = random_key(seed, iteration, query)
-        for i in range(m):
-            target[i] = powers[i] - random_uniform(low, high, i)
-            total += target[i]
-    elif source == _CONSTANT:
-        for i in range(m):
-            target[i] = powers[i] - gamma
-            total += target[i]
-    elif source == _ANNEALED:
-        low, high = random_key(seed, iteration, query)
-        width = exp(-iteration / gamma)
-        for i in range(m):
-            target[i] = powers[i] - (0.5 + width * (random_uniform(low, high, i) - 0.5))
-            total += target[i]
-    elif source == _TIGHT:
-        total = _tight_target(powers, scores, target)
-    else:
-        state = _lightgbm_state(seed, query, iteration * m)
-        for i in range(m):
-            state = np.uint32(np.uint32(state * np.uint32(214013)) + np.uint32(2531011))
-            target[i] = (
-                powers[i] - np.float64((state >> np.uint32(16)) & np.uint32(0x7FFF)) / 32768.0
-            )
-            total += target[i]
-    return total
+# A kernel for each source of gamma: a training compiles the one that it needs.
 
 
 @kernel()
-def _xendcg_block(
-    first, last, bounds, scores, powers, lost_at, source, gamma, eps, order, seed, iteration,
-    scratch, grad, hess,
-):  # fmt: skip
+def _tight_block(
+    first, last, bounds, scores, powers, counts, lost_at, eps, order, iteration, scratch, grad, hess
+):
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
-        if b - a > 1:
+        if counts[q]:
             target = scratch[SOFTMAX_ROWS][: b - a]
-            total = _draw_target(
-                powers[a:b], scores[a:b], source, gamma, seed, iteration, q, target
-            )
+            total = _tight_target(powers[a:b], scores[a:b], target)
             if total > 0.0:
                 softmax_step(
                     scores[a:b], target, total, eps, order, lost_at, q, iteration, scratch,
@@ -157,6 +119,36 @@ def _xendcg_block(
                 )  # fmt: skip
                 continue
         zero_step(grad[a:b], hess[a:b])
+
+
+@kernel()
+def _lightgbm_target(powers, seed, iteration, query, target):
+    """Write ``2^r - gamma`` and return its sum: gamma is what LightGBM draws."""
+    total = 0.0
+    state = _lightgbm_state(seed, query, iteration * len(powers))
+    for i in range(len(powers)):
+        state = np.uint32(np.uint32(state * np.uint32(214013)) + np.uint32(2531011))
+        target[i] = powers[i] - np.float64((state >> np.uint32(16)) & np.uint32(0x7FFF)) / 32768.0
+        total += target[i]
+    return total
+
+
+@kernel()
+def _lightgbm_block(
+    first, last, bounds, scores, powers, counts, lost_at, eps, order, seed, iteration, scratch,
+    grad, hess,
+):  # fmt: skip
+    for q in range(first, last):
+        a, b = bounds[q], bounds[q + 1]
+        if counts[q]:
+            target = scratch[SOFTMAX_ROWS][: b - a]
+            total = _lightgbm_target(powers[a:b], seed, iteration, q, target)
+            softmax_step(
+                scores[a:b], target, total, eps, order, lost_at, q, iteration, scratch,
+                grad[a:b], hess[a:b],
+            )  # fmt: skip
+        else:
+            zero_step(grad[a:b], hess[a:b])
 
 
 class XENDCG(SoftmaxObjective):
@@ -207,9 +199,6 @@ class XENDCG(SoftmaxObjective):
     cost = "`m`"
     when = "the default; cheap, also on long lists"
 
-    kernel = staticmethod(_xendcg_block)
-    scratch_rows: ClassVar[int] = SOFTMAX_ROWS + 1
-
     def __init__(
         self,
         gamma: str | float = "uniform",
@@ -234,6 +223,23 @@ class XENDCG(SoftmaxObjective):
         if name == "random_state" and self.random_state is None and self.generator == "lightgbm":
             return _LIGHTGBM_SEED
         return super().value_of(name)
+
+    @property
+    def kernel(self) -> Callable[..., None]:
+        """The kernel of the source of gamma."""
+        if self.gamma == "tight":
+            return _tight_block
+        return _lightgbm_block if self._draws_as_lightgbm else drawn_block
+
+    @property
+    def short_kernel(self) -> Callable[..., None] | None:  # type: ignore[override]
+        """The kernel for short lists, which rarer forms of the loss do without."""
+        usual = self.kernel is drawn_block and self.eps == 0 and not self._bounded
+        return short_drawn_block if usual else None
+
+    @property
+    def _draws_as_lightgbm(self) -> bool:
+        return self.gamma == "uniform" and self.generator == "lightgbm"
 
     @property
     def uses_random_numbers(self) -> bool:  # type: ignore[override]
@@ -264,20 +270,23 @@ class XENDCG(SoftmaxObjective):
         compute_gains(labels, "exp", layout)
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
-        return compute_gains(labels, "exp", layout) + 1.0, never_lost(layout.n_queries)
+        powers = compute_gains(labels, "exp", layout) + 1.0
+        return powers, layout.sizes > 1, never_lost(layout.n_queries)
 
     def kernel_params(self) -> tuple[Any, ...]:
-        order, seed = self.kernel_order(), int(self.value_of("random_state"))
-        return *self._gamma_source(), float(self.eps), order, seed
-
-    def _gamma_source(self) -> tuple[int, float]:
-        if not isinstance(self.gamma, str):
-            return _CONSTANT, float(self.gamma)
+        step, seed = (float(self.eps), self.kernel_order()), int(self.value_of("random_state"))
         if self.gamma == "tight":
-            return _TIGHT, 0.0
-        if self.gamma == "annealed":
-            return _ANNEALED, float(self.anneal)
-        return (_COUNTER if self.generator == "counter" else _LIGHTGBM), 0.0
+            return step
+        if self._draws_as_lightgbm:
+            return *step, seed
+        longest_short = 0 if self.short_kernel is None else self.longest_short
+        return longest_short, *step, seed, *self._interval()
+
+    def _interval(self) -> tuple[float, float, float]:
+        """Return middle and width of gamma's interval, and the trees in which it shrinks by e."""
+        if not isinstance(self.gamma, str):
+            return float(self.gamma), 0.0, np.inf
+        return 0.5, 1.0, float(self.anneal) if self.gamma == "annealed" else np.inf
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
@@ -288,9 +297,13 @@ class XENDCG(SoftmaxObjective):
         if self.gamma == "tight":
             return _least_loss(2.0**labels, costs)
         target = np.empty(len(labels))
-        source, gamma = self._gamma_source()
-        seed = self.value_of("random_state")
-        _draw_target(2.0**labels, scores, source, gamma, seed, iteration, query, target)
+        seed = int(self.value_of("random_state"))
+        if self._draws_as_lightgbm:
+            _lightgbm_target(2.0**labels, seed, iteration, query, target)
+        else:
+            middle, spread, anneal = self._interval()
+            spread *= float(np.exp(-iteration / anneal))
+            drawn_target(2.0**labels, middle, spread, seed, iteration, query, target)
         return float(target @ costs / target.sum()) if target.sum() > 0 else 0.0
 
 

@@ -20,7 +20,7 @@ PACKAGE = Path(gbrank.__file__).parent
 # what a user does, and the bytes of what comes out
 STEP = """
 import gbrank, numpy as np
-from gbrank.objectives.xendcg import _xendcg_block as block
+from gbrank.objectives._softmax_blocks import drawn_block as block
 generator = np.random.default_rng(0)
 labels, scores = generator.integers(0, 5, 300), generator.normal(size=300)
 grad, hess = gbrank.XENDCG().grad_hess(labels, scores, [100, 1, 199])

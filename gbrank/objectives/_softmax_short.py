@@ -1,0 +1,111 @@
+"""The step of :mod:`gbrank.objectives._softmax` for short lists: many of them side by side.
+
+Sums run over the documents of a list one after the other, as LightGBM's do; those of the long path
+are taken in another order, and differ in the last bits of a float64.
+"""
+
+import numpy as np
+
+from gbrank.core import exp, kernel
+from gbrank.objectives._kernels import zero_step
+from gbrank.objectives._short_lists import LANES, store_tile
+from gbrank.objectives._softmax import DOMINATED, FARTHEST, LOST, SOFTMAX_ROWS, softmax_step
+
+#: A row of the tile has so many numbers of each list: score (then rho), target (then w) and
+#: 1 / (1 - rho), all of them in float64, and numerator and hessian in float32. That they lie at
+#: fixed distances spares loops over 32 numbers the question whether they overlap.
+DOUBLES, SINGLES = 3, 2
+#: Of each lane: sum of the target, its inverse, largest score, 1 / sum e^s, sums of w before and
+#: now, sum of target times distance from the largest score (then whether it needs care).
+LANE_ROWS = 7
+#: A score that counts for nothing, where a list has ended.
+BEYOND = -1.7976931348623157e308
+# sum e^(s - top) is at most m, so the excess of a loss is at most the mean distance from the top:
+# from here on, which leaves room for rounding, the long path decides whether a list is lost.
+_NEARLY_LOST = LOST * (1.0 - 1e-9)
+
+
+@kernel(part=True)
+def softmax_tile(
+    length, queries, starts, sizes, scores, order, lost_at, iteration, tile, lanes, singles, kept,
+    scratch, grad, hess,
+):  # fmt: skip
+    """Write numerator and hessian of the lists of a tile, whose scores and targets are there.
+
+    ``kept`` gets the targets of lists that need care, because they are lost or their top document
+    holds nearly all the probability: what they need is written once, in
+    :func:`gbrank.objectives._softmax.softmax_step`.
+    """
+    apart = DOUBLES * LANES
+    for lane in range(LANES):
+        lanes[2 * LANES + lane] = BEYOND
+        lanes[3 * LANES + lane] = 0.0
+        lanes[6 * LANES + lane] = 0.0
+    for i in range(length):
+        row = tile[i * apart : (i + 1) * apart]
+        for lane in range(LANES):
+            lanes[2 * LANES + lane] = max(lanes[2 * LANES + lane], row[lane])
+    for i in range(length):
+        row = tile[i * apart : (i + 1) * apart]
+        for lane in range(LANES):
+            below = min(lanes[2 * LANES + lane] - row[lane], FARTHEST)
+            row[lane] = exp(-below)
+            lanes[3 * LANES + lane] += row[lane]
+            lanes[6 * LANES + lane] += row[LANES + lane] * below
+    n_alone = 0
+    for lane in range(len(queries)):
+        lost = lanes[6 * LANES + lane] >= _NEARLY_LOST * lanes[lane]
+        lost = lost or lost_at[queries[lane]] < iteration
+        alone = lost or lanes[3 * LANES + lane] < 1.0 + DOMINATED
+        lanes[6 * LANES + lane] = 1.0 if alone else 0.0
+        if alone:
+            n_alone += 1
+            for i in range(length):
+                kept[i * LANES + lane] = tile[i * apart + LANES + lane]
+    for lane in range(LANES):
+        lanes[LANES + lane] = 1.0 / lanes[lane]
+        lanes[3 * LANES + lane] = 1.0 / lanes[3 * LANES + lane]
+        lanes[5 * LANES + lane] = 0.0
+    for i in range(length):
+        row = tile[i * apart : (i + 1) * apart]
+        out = singles[i * SINGLES * LANES : (i + 1) * SINGLES * LANES]
+        for lane in range(LANES):
+            p = row[lane] * lanes[3 * LANES + lane]
+            first = p - row[LANES + lane] * lanes[LANES + lane]
+            inverse_rest = 1.0 / (1.0 - p)
+            row[lane] = p
+            row[LANES + lane] = first * inverse_rest
+            row[2 * LANES + lane] = inverse_rest
+            lanes[5 * LANES + lane] += row[LANES + lane]
+            out[lane] = np.float32(first)
+            out[LANES + lane] = np.float32(p * (1.0 - p))
+    for _ in range(order):
+        for lane in range(LANES):
+            lanes[4 * LANES + lane] = lanes[5 * LANES + lane]
+            lanes[5 * LANES + lane] = 0.0
+        for i in range(length):
+            row = tile[i * apart : (i + 1) * apart]
+            out = singles[i * SINGLES * LANES : (i + 1) * SINGLES * LANES]
+            for lane in range(LANES):
+                term = row[lane] * (lanes[4 * LANES + lane] - row[LANES + lane])
+                out[lane] += np.float32(term)  # summed in float32, as LightGBM does
+                row[LANES + lane] = term * row[2 * LANES + lane]
+                lanes[5 * LANES + lane] += row[LANES + lane]
+    store_tile(singles, SINGLES * LANES, starts, sizes, length, len(queries), grad)
+    store_tile(singles[LANES:], SINGLES * LANES, starts, sizes, length, len(queries), hess)
+    if n_alone == 0:
+        return
+    for lane in range(len(queries)):
+        if lanes[6 * LANES + lane] == 0.0:
+            continue
+        a, b = starts[lane], starts[lane] + sizes[lane]
+        if lanes[lane] <= 0.0:
+            zero_step(grad[a:b], hess[a:b])
+            continue
+        target = scratch[SOFTMAX_ROWS]
+        for i in range(b - a):
+            target[i] = kept[i * LANES + lane]
+        softmax_step(
+            scores[a:b], target, lanes[lane], 0.0, order, lost_at, queries[lane], iteration,
+            scratch, grad[a:b], hess[a:b],
+        )  # fmt: skip
