@@ -3,7 +3,7 @@
 numba's own threads (``parallel=True``) abort after ``fork`` and when two Python threads enter at
 once, so a kernel here is ordinary single-threaded code over a range of queries that releases the
 GIL. A step starts its threads and joins them: nothing outlives a call, so nothing can be lost in a
-fork.
+fork. Inside a training of LightGBM its own threads do the work instead, where they can be had.
 """
 
 import _thread
@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gbrank.core.team import lightgbm_team, share_on_team
 
 #: Below this many units of cost (about one document of a cheap loss each) a second thread costs
 #: more to start than it saves.
@@ -79,14 +81,23 @@ def cut_queries(cost: NDArray[np.int64], n_blocks: int) -> NDArray[np.int64]:
     return np.unique(np.concatenate(([0], inner, [n_queries]))).astype(np.int64)
 
 
-def share_pieces(work: Callable[[int, int], object], n_pieces: int, n_threads: int) -> None:
+def share_pieces(
+    work: Callable[[int, int], object], n_pieces: int, n_threads: int, *, in_lightgbm: bool = False
+) -> None:
     """Call ``work(thread, piece)`` for every piece; whichever thread is free takes the next one.
 
     LightGBM's threads go on spinning for a while after their work, so a thread of ours may come
     late, or get half a core. ``threading.Thread.start`` would wait until it comes; here the calling
     thread goes on, and waits at the end only for threads that have begun a piece: one that comes
     later finds nothing to do. Errors are raised here, after every piece that was begun has ended.
+
+    ``in_lightgbm`` says that LightGBM is calling, and uses as many threads itself: they are taken.
     """
+    n_threads = min(n_threads, n_pieces)
+    team = lightgbm_team() if in_lightgbm and n_threads > 1 else None
+    if team is not None:
+        share_on_team(work, n_pieces, n_threads, team)
+        return
     waiting = deque(range(n_pieces))
     begun: list[Any] = []
     errors: list[BaseException] = []
@@ -110,7 +121,7 @@ def share_pieces(work: Callable[[int, int], object], n_pieces: int, n_threads: i
             ended.release()
 
     try:
-        for thread in range(1, min(n_threads, n_pieces)):
+        for thread in range(1, n_threads):
             ended = _thread.allocate_lock()
             ended.acquire()
             try:

@@ -194,12 +194,16 @@ class BoundMetric:
 
 
 def measure_all(
-    bound: Sequence[BoundMetric], scores: FloatArray, n_jobs: int | None
+    bound: Sequence[BoundMetric],
+    scores: FloatArray,
+    n_jobs: int | None,
+    *,
+    in_lightgbm: bool = False,
 ) -> list[FloatArray]:
     """Return the values per query of several metrics bound to the same labels; NaN if left out.
 
     Metrics that see the same ranking share its sort; other policies for ties need their own.
-    ``scores`` are checked, and in the order of queries.
+    ``scores`` are checked, and in the order of queries; ``in_lightgbm`` is as for ``share_pieces``.
     """
     sharing: dict[tuple[Any, ...], list[int]] = {}
     for at, each in enumerate(bound):
@@ -208,14 +212,17 @@ def measure_all(
         sharing.setdefault((each.metric.ties, worst_by, single), []).append(at)
     values = [np.empty(each.layout.n_queries) for each in bound]
     for members in sharing.values():
-        _measure_together(
-            [bound[at] for at in members], scores, n_jobs, [values[at] for at in members]
-        )
+        together, found = [bound[at] for at in members], [values[at] for at in members]
+        _measure_together(together, scores, n_jobs, in_lightgbm, found)
     return [each.fill_blanks(found) for each, found in zip(bound, values, strict=True)]
 
 
 def _measure_together(
-    bound: list[BoundMetric], scores: FloatArray, n_jobs: int | None, values: list[FloatArray]
+    bound: list[BoundMetric],
+    scores: FloatArray,
+    n_jobs: int | None,
+    in_lightgbm: bool,
+    values: list[FloatArray],
 ) -> None:
     """Rank once, as deep as any of the metrics looks, and let each write its values."""
     chief = bound[0]
@@ -233,7 +240,7 @@ def _measure_together(
         for each, found in zip(bound, values, strict=True):
             each.metric.kernel(*each.data, each.ranks, bounds, *ranking, first, last, found)
 
-    share_pieces(work, len(cuts) - 1, n_threads)
+    share_pieces(work, len(cuts) - 1, n_threads, in_lightgbm=in_lightgbm)
 
 
 def layout_of(labels: ArrayLike, qid: Any, group: Any) -> QueryLayout:

@@ -87,12 +87,12 @@ class Feval:
             self._check_own_metrics(training_params(b))
             binding = self._bind(labels, weight, group)
         checked = check_scores(scores, binding.layout)
+        in_lightgbm = TrainingData.is_dataset(b) and self.metric.n_jobs in (None, n_jobs)
         n_jobs = self.metric.n_jobs or n_jobs
+        measured = measure_all(binding.bound, checked, n_jobs, in_lightgbm=in_lightgbm)
         results = [
             (name, weighted_mean(values, binding.weights, name), metric.greater_is_better)
-            for (name, metric), values in zip(
-                self.metrics.items(), measure_all(binding.bound, checked, n_jobs), strict=True
-            )
+            for (name, metric), values in zip(self.metrics.items(), measured, strict=True)
         ]
         return results if self.several else results[0]
 

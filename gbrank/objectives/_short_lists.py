@@ -16,7 +16,7 @@ from gbrank.core import kernel
 #: Queries of one tile.
 LANES = 32
 #: Queries among which those of like length are looked for: what they need stays in the cache.
-WINDOW = 512
+WINDOW = 1024
 
 
 @kernel(part=True)

@@ -98,6 +98,11 @@ def short_drawn_block(
     starts, sizes = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
     for window in range(first, last, WINDOW):
         window_end = min(window + WINDOW, last)
+        # Bring the rows into the cache, one after the other: in the order of lengths, each list
+        # would be waited for. What is kept in ``lanes`` only says that somebody needs it.
+        lanes[0] = 0.0
+        for row in range(bounds[window], bounds[window_end], 8):
+            lanes[0] += scores[row] + mass[row] + grad[row] + hess[row]
         n_short = by_length(window, window_end, bounds, counts, longest, queries, ends)
         for begin in range(0, n_short, LANES):
             chosen = queries[begin : min(begin + LANES, n_short)]

@@ -49,7 +49,7 @@ class Adjustment:
 
 
 #: Work is cut finer than there are threads, so that one which gets half a core does less of it.
-_PIECES_PER_THREAD = 8
+_PIECES_PER_THREAD = 4
 _LARGEST = np.finfo(np.float32).max
 
 
@@ -63,6 +63,7 @@ class Training:
     ----------
     layout : the queries.
     iteration : number of the next step, which random numbers depend on; it may be set.
+    in_lightgbm : whether LightGBM calls, with as many threads as this training has; it may be set.
 
     Examples
     --------
@@ -75,7 +76,7 @@ class Training:
     """
 
     __slots__ = ("_adjustment", "_arrays", "_cuts", "_n_threads", "_scratch", "_step", "_weight",
-                 "iteration", "layout")  # fmt: skip
+                 "in_lightgbm", "iteration", "layout")  # fmt: skip
 
     def __init__(
         self,
@@ -91,7 +92,7 @@ class Training:
     ) -> None:
         self._adjustment = adjustment
         self.layout, self.iteration = layout, iteration
-        self._step, self._weight = step, weight
+        self._step, self._weight, self.in_lightgbm = step, weight, False
         threads = resolve_n_jobs(n_jobs)
         self._cuts = cut_queries(query_cost, threads * _PIECES_PER_THREAD if threads > 1 else 1)
         self._n_threads = min(threads, len(self._cuts) - 1)
@@ -134,7 +135,7 @@ class Training:
             first, last = cuts[piece], cuts[piece + 1]
             step(first, last, bounds, scores, iteration, scratch[thread], grad, hess)
 
-        share_pieces(work, len(cuts) - 1, self._n_threads)
+        share_pieces(work, len(cuts) - 1, self._n_threads, in_lightgbm=self.in_lightgbm)
         if self._weight is not None:
             _weigh(grad, self._weight)
             _weigh(hess, self._weight)

@@ -412,6 +412,7 @@ class Objective(BaseEstimator, ABC):
             training = bound.bind(
                 labels, group, weight, position=position, iteration=iteration, n_jobs=n_jobs
             )
+            training.in_lightgbm = data is not None and self.n_jobs in (None, data.n_threads)
             check_scores(scores, training.layout)
             if getattr(self, "observations", None) is None and not self.needs_observations:
                 _warn_of_nothing_to_rank(labels, training.layout)

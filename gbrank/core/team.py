@@ -1,0 +1,81 @@
+"""The threads of LightGBM's OpenMP runtime, borrowed for work between two pieces of its own.
+
+After its work a thread of OpenMP goes on spinning on its core, for longer than a step of ours
+takes: threads of our own come late, or get half a core. Those that spin are there at once, when the
+runtime itself hands them something to do. Only inside a training, where LightGBM has made these
+threads already: a fork ends them, and LightGBM in the child would wait for them for ever.
+"""
+
+import ctypes
+import os
+import sys
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+#: Runs a function on so many threads at once, the calling one among them, and waits for all.
+Team = Callable[[Callable[[], None], int], None]
+
+_BODY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+# void GOMP_parallel(void (*body)(void *), void *data, unsigned n_threads, unsigned flags), which
+# GCC's runtime and LLVM's on Linux both have. It is called without the GIL, the body with it.
+_PARALLEL = ctypes.CFUNCTYPE(None, _BODY, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)
+
+_forked = False
+
+
+def _note_fork() -> None:
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
+
+
+def lightgbm_team() -> Team | None:
+    """Return what runs a function on LightGBM's threads; ``None`` where that cannot be done.
+
+    The runtime is looked for through LightGBM's library, as a process may have several. There is
+    none in a forked child, without LightGBM, or with an OpenMP that has no such function.
+    """
+    library = getattr(sys.modules.get("lightgbm.basic"), "_LIB", None)
+    if _forked or not isinstance(library, ctypes.CDLL):
+        return None
+    try:
+        parallel: Any = _PARALLEL(("GOMP_parallel", library))  # type: ignore[arg-type]
+    except AttributeError:
+        return None
+
+    def run(function: Callable[[], None], n_threads: int) -> None:
+        parallel(_BODY(lambda _: function()), None, n_threads, 0)
+
+    return run
+
+
+def share_on_team(
+    work: Callable[[int, int], object], n_pieces: int, n_threads: int, team: Team
+) -> None:
+    """Do what :func:`gbrank.core.threads.share_pieces` does on the threads of a team."""
+    waiting, numbers = deque(range(n_pieces)), deque(range(n_threads))
+    errors: list[BaseException] = []
+
+    def member() -> None:
+        try:
+            drain(numbers.popleft())
+        except BaseException as error:  # nothing may be raised through the runtime
+            waiting.clear()
+            errors.append(error)
+
+    def drain(thread: int) -> None:
+        while True:
+            try:
+                piece = waiting.popleft()  # atomic: no two threads get one piece
+            except IndexError:
+                return
+            work(thread, piece)
+
+    team(member, n_threads)
+    drain(0)  # nothing is left, unless the runtime gave no thread
+    if errors:
+        raise errors[0]
