@@ -2,6 +2,7 @@
 
     python benchmarks/clicks.py coverage --logs 100
     python benchmarks/clicks.py scale --rows 10000000
+    python benchmarks/clicks.py ranking --data FOLDER --model position --strength 1
     python benchmarks/clicks.py page
 
 Every part writes ``benchmarks/results/clicks/PART.json`` and goes on where it stopped.
@@ -9,7 +10,8 @@ Every part writes ``benchmarks/results/clicks/PART.json`` and goes on where it s
 
 import argparse
 
-from click_study import coverage, scale, store
+from click_study import coverage, ranking, scale, store
+from common.real_data import data_folder
 
 
 def main() -> None:
@@ -22,12 +24,28 @@ def main() -> None:
     one.add_argument("--logs", type=int, default=100)
     two = parts.add_parser("scale")
     two.add_argument("--rows", type=int, default=10_000_000)
+    three = parts.add_parser("ranking")
+    three.add_argument("--data", help="folder of the data sets; else GBRANK_DATA")
+    three.add_argument("--model", choices=tuple(ranking.MODELS), default="position")
+    three.add_argument("--strength", type=float, default=1.0)
+    three.add_argument("--folds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
+    three.add_argument("--sets", nargs="+", default=list(ranking.SETS))
+    three.add_argument("--only", nargs="+", help="contestants, if not all")
     given = parser.parse_args()
     store.use_folder(given.out)
     if given.part == "coverage":
         coverage.run(given.logs)
     elif given.part == "scale":
         scale.run(given.rows)
+    elif given.part == "ranking":
+        ranking.run(
+            data_folder(given.data),
+            given.sets,
+            given.folds,
+            given.model,
+            given.strength,
+            given.only,
+        )
 
 
 if __name__ == "__main__":

@@ -52,6 +52,13 @@ from gbrank.boosting import (
     warn_of_no_splits,
     write_model,
 )
+from gbrank.clicks import (
+    as_propensities,
+    ips_ndcg,
+    judged_rows,
+    judging_metric,
+    plan_training,
+)
 from gbrank.core import (
     FloatArray,
     IntArray,
@@ -60,6 +67,7 @@ from gbrank.core import (
     as_lightgbm_input,
     batches,
     check_choice,
+    check_labels,
     check_noise_matrix,
     check_seed,
     column_names,
@@ -73,9 +81,10 @@ from gbrank.core import (
     resolve_n_jobs,
     select_columns,
     take_column,
+    take_rows,
 )
 from gbrank.metrics import Metric, feval, get_metric, ndcg_score, text_table
-from gbrank.objectives import GainPairwise, Objective, get_objective, objective_name
+from gbrank.objectives import GainPairwise, LearnsBias, Objective, get_objective, objective_name
 from gbrank.preferences import BoundObservations, Observations
 from gbrank.serving import (
     CompiledModel,
@@ -240,6 +249,9 @@ class Ranker(HintsAtParameters, BaseEstimator):
     linear_coef_ : array of shape (n_features,) or None
         How the score of a linear start rises with each feature: from its lowest to its highest
         values, or per standard deviation within the query.
+    bias_, positions_ : arrays of shape (n_positions,)
+        Of ``unbiased="additive"`` and ``"dual"``: the bias of positions that was learned, no part
+        of predictions, and the positions.
     evals_result_ : dict
         Metric values on the evaluation sets ("valid_0", ...), tree by tree; in "balanced" and
         "best", of each member on the held-out queries.
@@ -355,6 +367,11 @@ class Ranker(HintsAtParameters, BaseEstimator):
         eval_group: Any = None,
         init_model: Any = None,
         callbacks: Sequence[Callable[..., Any]] | None = None,
+        position: ArrayLike | None = None,
+        propensity: Any = None,
+        unbiased: str | None = None,
+        clip: float = 0.0,
+        eval_position: Any = None,
     ) -> Self:
         """Train.
 
@@ -401,11 +418,59 @@ class Ranker(HintsAtParameters, BaseEstimator):
             come in another one. A start that is not made of trees is an error.
         callbacks : list of callables
             LightGBM callbacks.
+        position : array of shape (n_rows,)
+            Where each row was shown, if ``y`` are clicks on lists that were shown, each list a
+            query; integers >= 0. Needs ``unbiased``, or an objective that reads positions.
+        propensity : Propensities or array of shape (n_rows,)
+            How likely each position (or each row) was looked at.
+        unbiased : {"ips", "additive", "dual"}, default=None
+            How the bias of positions is removed from clicks. "ips": clicks are divided by
+            ``propensity``; ``objective=None`` is then :class:`gbrank.ClickSoftmax`, and one that
+            stays biased (:func:`gbrank.clicks.why_biased`) gives a warning. "additive": a bias of
+            each position is learned beside the trees, by :class:`gbrank.PositionBias` around the
+            objective, or ``LambdaMART``. "dual": :class:`gbrank.DualSoftmax`. One booster, from
+            zero unless ``start`` says otherwise, at the rate 0.1 unless ``learning_rate`` does.
+            Held-out queries, and evaluation sets with ``eval_position``, are judged by
+            ``ips_ndcg``, which needs ``propensity``; those without by labels, as always.
+        clip : float, default=0.0
+            The least propensity that clicks are divided by.
+        eval_position : as ``position``, of an evaluation set of clicks.
         """
+        if unbiased is not None:
+            evaluation_of_clicks = (eval_X, eval_y, eval_qid, eval_sample_weight, eval_position)
+            self._fit_clicks(
+                (X, y, qid, group, sample_weight),
+                (position, propensity, unbiased, clip),
+                evaluation_of_clicks,
+                {
+                    "init_score": init_score,
+                    "preferences": preferences,
+                    "eval_init_score": eval_init_score,
+                    "eval_set": eval_set,
+                    "eval_group": eval_group,
+                    "init_model": init_model,
+                    "callbacks": callbacks,
+                },
+            )
+            return self
+        if propensity is not None or eval_position is not None:
+            raise ValueError(
+                "propensity and eval_position mean something with unbiased='ips', 'additive' or "
+                "'dual' only, but unbiased is None"
+            )
         check_no_placeholders(self.get_params())
         objective = resolve_objective(
             correct_for_noise(self), self.random_state, self.n_jobs, self.lgb_params
         )
+        if isinstance(X, lgb.Dataset) and position is None:
+            pass  # which brings its own
+        elif (position is not None) != objective.needs_position:
+            raise ValueError(
+                f"{type(objective).__name__} needs position: where each row was shown"
+                if position is None
+                else f"position is given, but {type(objective).__name__} does not read it: say how "
+                "its bias is to be removed, unbiased='ips', 'additive' or 'dual'"
+            )
         check_start(self.start)
         evaluation_given = evaluation_arguments(
             {
@@ -424,6 +489,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
         no_labels = y is None and observed is not None
         name = self._choose_preset(
             self._why_one_booster(X, init_model, sets, callbacks, no_labels=no_labels)
+            or ("a bias of positions is learned by one booster" if position is not None else None)
         )
         own = resolve_preset({**self._own_params(), "preset": name})
         params = lightgbm_params(own)
@@ -458,7 +524,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
             has_labels = y is not None or observed is None
             y = y if has_labels else np.zeros(count_rows_of(X))
             training = model._read_rows(
-                X, y, qid, group, sample_weight, init_score, "Ranker.fit", reset=True
+                X, y, qid, group, sample_weight, init_score, "Ranker.fit", position, reset=True
             )
             if observed is not None:
                 objective.set_params(observations=observed.bind(training.layout, keys=keys))
@@ -504,6 +570,9 @@ class Ranker(HintsAtParameters, BaseEstimator):
         )
         set_trained(model, boosted, start, continued)
         model.preset_, model.hessian_unit_ = name, unit
+        if isinstance(objective, LearnsBias) and isinstance(training, RankingData):
+            shown = training.layout.sort(training.position)
+            model.positions_, model.bias_ = objective.bias_by_position(shown)
         self._take_over(model)
         return self
 
@@ -571,6 +640,8 @@ class Ranker(HintsAtParameters, BaseEstimator):
         qid: Any = None,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        position: ArrayLike | None = None,
+        propensity: Any = None,
     ) -> float:
         """Return the mean NDCG@10 over queries that have a relevant document.
 
@@ -578,10 +649,26 @@ class Ranker(HintsAtParameters, BaseEstimator):
         ----------
         X, y, qid, group : as in :meth:`fit`.
         sample_weight : weight of each query, or of each row if constant within queries.
+        position, propensity : as in :meth:`fit`, where ``y`` are clicks: what is returned is then
+            :func:`gbrank.clicks.ips_ndcg` at 10, which has an interval too.
         """
         if group is None:
             qid = self._queries_of(X, qid, "Ranker.score")
         scores, labels = self.predict(X, qid=qid, group=group), one_column(y)
+        if propensity is not None or position is not None:
+            if propensity is None or sample_weight is not None:
+                raise ValueError(
+                    "clicks are judged with propensity, and without sample_weight: position alone "
+                    "does not say how likely each was looked at"
+                )
+            return ips_ndcg(
+                labels,
+                scores,
+                position=position,
+                propensities=propensity,
+                qid=qid,
+                group=group,
+            ).value
         return float(
             ndcg_score(labels, scores, qid=qid, group=group, k=10, sample_weight=sample_weight)
         )
@@ -979,6 +1066,93 @@ class Ranker(HintsAtParameters, BaseEstimator):
         if self.verbose >= 1:
             print(f"preset={self.preset!r}: {what}", file=sys.stderr, flush=True)
 
+    # --- clicks ----------------------------------------------------------------------------------
+
+    def _fit_clicks(
+        self,
+        rows: tuple[Any, Any, Any, Any, Any],
+        clicks: tuple[Any, Any, str, float],
+        evaluation: tuple[Any, Any, Any, Any, Any],
+        others: dict[str, Any],
+    ) -> None:
+        """Train on clicks without the bias of positions: see :mod:`gbrank.clicks.training`."""
+        X, y, qid, group, weight = rows
+        position, propensity, unbiased, clip = clicks
+        if isinstance(X, lgb.Dataset) or y is None or others["preferences"] is not None:
+            raise ValueError("unbiased needs X in memory and y, the clicks, not a Dataset")
+        if group is None:
+            qid = self._queries_of(X, qid, "Ranker.fit")
+        layout = QueryLayout.from_either(qid, group, count_rows_of(X))
+        y = check_labels(one_column(y), layout)
+        if weight is not None:
+            weight = RankingData.checked(X, y, qid, group, weight).sample_weight
+        plan = plan_training(
+            unbiased, correct_for_noise(self), y, layout, position, propensity, clip, weight
+        )
+        one = self._unfitted_copy()
+        one.objective, one.noise = plan.objective, None
+        one.preset = ONE_BOOSTER if self.preset == "auto" else self.preset
+        if isinstance(self.start, str) and self.start == "auto":
+            one.start = "zero"
+        one.learning_rate = 0.1 if self.learning_rate is None else self.learning_rate
+        eval_X, eval_y, eval_qid, eval_weight, eval_position = evaluation
+        has_sets = eval_X is not None or others["eval_set"] is not None
+        holds_out = self.early_stopping_rounds is not None and not has_sets
+        kept = np.arange(layout.n_rows)
+        if eval_position is not None or holds_out:
+            if propensity is None:
+                raise ValueError(
+                    "clicks of evaluation sets and of held-out queries are judged by ips_ndcg, "
+                    "which needs propensity; or give evaluation sets with labels, and without "
+                    "eval_position"
+                )
+            cutoff = getattr(_first_metric(self.eval_metric), "k", 10)
+            one.eval_metric = judging_metric(cutoff)
+            if holds_out:
+                kept, eval_X, eval_y, eval_qid, propensity = self._hold_out_lists(
+                    X, y, layout, as_propensities(propensity, position, layout.n_rows)
+                )
+            else:
+                eval_qid = self._queries_of(eval_X, eval_qid, "an evaluation set")
+            judged = QueryLayout.from_qid(eval_qid, count_rows_of(eval_X))
+            eval_y, eval_weight = judged_rows(
+                eval_y, eval_position, propensity, judged, clip, cutoff
+            )
+        numbers = layout.unsort(np.repeat(np.arange(layout.n_queries), layout.sizes))
+        Ranker.fit(
+            one,
+            take_rows(X, kept) if holds_out else X,
+            np.asarray(plan.y)[kept],
+            # a name, so that predict knows of the column
+            qid=rows[2] if isinstance(rows[2], str) else numbers[kept],
+            sample_weight=None if plan.sample_weight is None else plan.sample_weight[kept],
+            eval_X=eval_X,
+            eval_y=eval_y,
+            eval_qid=eval_qid,
+            eval_sample_weight=eval_weight,
+            position=None if plan.position is None else np.asarray(plan.position)[kept],
+            **others,
+        )
+        self._take_over(one)
+
+    def _hold_out_lists(
+        self, X: Any, y: FloatArray, layout: QueryLayout, propensity: FloatArray
+    ) -> tuple[IntArray, Any, FloatArray, IntArray, FloatArray]:
+        """Return the rows to train on; features, clicks, queries and propensities of the others."""
+        self._check_holding_out(X, None)
+        numbers = layout.unsort(np.repeat(np.arange(layout.n_queries), layout.sizes))
+        fraction: Any = self.validation_fraction
+        kept, held_out = hold_out_queries(layout.n_queries, fraction, self.random_state or 0)
+        if len(kept) == 0:
+            raise ValueError(
+                f"validation_fraction={fraction} of {layout.n_queries} queries leaves none to "
+                "train on"
+            )
+        outside = np.isin(numbers, held_out)
+        rows = np.flatnonzero(outside)
+        held = take_rows(X, rows)
+        return np.flatnonzero(~outside), held, y[rows], numbers[rows], propensity[rows]
+
     # --- queries held out ------------------------------------------------------------------------
 
     def _check_holding_out(self, X: Any, preferences: Observations | None) -> None:
@@ -1014,6 +1188,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
         sample_weight: Any,
         init_score: Any,
         caller: str,
+        position: Any = None,
         *,
         reset: bool,
     ) -> RankingData:
@@ -1025,7 +1200,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
         if group is None:
             qid = self._queries_of(X, qid, caller)
         X = self._validate_features(self._features_only(X), reset=reset)
-        data = RankingData.checked(X, y, qid, group, sample_weight, init_score)
+        data = RankingData.checked(X, y, qid, group, sample_weight, init_score, position)
         self._show_queries(caller, data.y, data.layout)
         return data
 
@@ -1288,6 +1463,12 @@ def _named_metric(metric: Any) -> Any:
     """Return what :func:`gbrank.metrics.get_metric` takes; ``None`` for a plain function."""
     named = metric if isinstance(metric, str) else getattr(metric, "metric", None)
     return named if isinstance(named, str | Metric) else None
+
+
+def _first_metric(metrics: Any) -> Metric | None:
+    """Return the metric that decides early stopping, where it has a name."""
+    named = _named_metric(metrics[0] if isinstance(metrics, list | tuple) else metrics)
+    return None if named is None else get_metric(named)
 
 
 def _with_seeds_of_their_own(objectives: Sequence[Objective], first: int) -> list[Objective]:

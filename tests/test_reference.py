@@ -15,6 +15,7 @@ from gbrank.metrics import get_metric, list_metrics
 # What a function returns, and what one meets rather than makes: no constructor to explain.
 RESULTS = {
     "BoundObservations",
+    "ClickEstimate",
     "ClickReport",
     "Clicks",
     "CompiledModel",

@@ -46,7 +46,7 @@ def make_dataset(
         names = [str(name) for name in column_names(X)]
         check_same_columns(continued, names or None, X.shape[1])
         X = _with_categories_of(continued, X)
-    weight, init_score = data.sample_weight, data.init_score
+    weight, init_score, position = data.sample_weight, data.init_score, data.position
     others, _ = take_param(params, "categorical_feature", None)
     categorical = categorical_columns(params, X)
     return lgb.Dataset(
@@ -55,6 +55,7 @@ def make_dataset(
         group=layout.sizes,
         weight=None if weight is None else layout.sort(weight),
         init_score=None if init_score is None else layout.sort(init_score),
+        position=None if position is None else layout.sort(position),
         reference=reference,
         # of those that a table says by itself LightGBM finds out more
         categorical_feature=categorical or "auto",

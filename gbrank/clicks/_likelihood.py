@@ -39,14 +39,14 @@ def _relevance(a, b, places, clicks, misses, theta):
         for i in range(a, b):
             if misses[i] > 0.0:
                 x = theta[places[i]] * gamma
-                rest = max(1.0 - x, 1e-300)
-                value += misses[i] * x / rest
-                slope += misses[i] * theta[places[i]] / (rest * rest)
+                inverse = 1.0 / max(1.0 - x, 1e-300)
+                value += misses[i] * x * inverse
+                slope += misses[i] * theta[places[i]] * inverse * inverse
         if value <= 0.0 or slope <= 0.0:
             break  # at the root, or at gamma = 1 below it
         step = value / slope
         gamma -= step
-        if step <= 1e-13 * gamma:
+        if step <= 1e-7 * gamma:  # the error left is about the square of this step
             break
     return gamma
 
@@ -58,7 +58,7 @@ def _relevances(bounds, places, clicks, misses, theta, gamma):
 
 
 @kernel(EXACT_MATH)
-def _derivatives(bounds, places, clicks, misses, weight, theta, gradient, hessian):
+def _derivatives(bounds, places, clicks, misses, weight, theta, scratch, gradient, hessian):
     """Write the derivatives by ``log theta``, gammas at their best; return the log-likelihood."""
     gradient[:] = 0.0
     hessian[:] = 0.0
@@ -74,6 +74,7 @@ def _derivatives(bounds, places, clicks, misses, weight, theta, gradient, hessia
         for i in range(a, b):
             k = places[i]
             x = theta[k] * gamma
+            scratch[i - a] = 0.0
             if x <= 0.0:
                 continue
             if clicks[i] > 0.0:
@@ -84,19 +85,15 @@ def _derivatives(bounds, places, clicks, misses, weight, theta, gradient, hessia
                 likelihood += w * misses[i] * np.log(rest)
                 slope = misses[i] * x / rest
                 curvature = slope / rest
+                scratch[i - a] = curvature
                 hessian[k, k] += w * curvature
                 own += curvature
             gradient[k] += w * (clicks[i] - slope)
         if gamma < 1.0 and own > 0.0:
             for i in range(a, b):
-                x = theta[places[i]] * gamma
-                rest = max(1.0 - x, 1e-300)
-                first = misses[i] * x / (rest * rest)
+                share = w * scratch[i - a] / own
                 for j in range(a, b):
-                    y = theta[places[j]] * gamma
-                    left = max(1.0 - y, 1e-300)
-                    second = misses[j] * y / (left * left)
-                    hessian[places[i], places[j]] -= w * first * second / own
+                    hessian[places[i], places[j]] -= share * scratch[j - a]
     return likelihood
 
 
@@ -142,8 +139,9 @@ def most_likely(
     if len(moving) == 0:
         return theta
     gradient, hessian = np.empty(len(theta)), np.empty((len(theta), len(theta)))
+    scratch = np.empty(len(theta))  # an item has an entry per position at the most
     arrays = (bounds, places, clicks, misses, weight)
-    value = _derivatives(*arrays, theta, gradient, hessian)
+    value = _derivatives(*arrays, theta, scratch, gradient, hessian)
     for _ in range(_MAX_STEPS):
         inner = hessian[np.ix_(moving, moving)]
         inner[np.diag_indices_from(inner)] *= 1.0 + 1e-12
@@ -158,7 +156,7 @@ def most_likely(
         tried = theta.copy()
         for _ in range(40):
             tried[moving] = theta[moving] * np.exp(step)
-            new = _derivatives(*arrays, tried, gradient, hessian)
+            new = _derivatives(*arrays, tried, scratch, gradient, hessian)
             if new >= value - 1e-10 * abs(value):
                 break
             step *= 0.5

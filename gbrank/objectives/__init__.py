@@ -1,5 +1,6 @@
 """The objectives, by class and by name."""
 
+from gbrank.objectives._learned_bias import LearnsBias as LearnsBias
 from gbrank.objectives._observed import observed_totals as observed_totals
 from gbrank.objectives._registry import describe_objectives as describe_objectives
 from gbrank.objectives._registry import find_objective as find_objective
@@ -36,6 +37,7 @@ from gbrank.objectives.preference import PreferenceLogistic as PreferenceLogisti
 from gbrank.objectives.ustatistic import UStatistic as UStatistic
 from gbrank.objectives.subsampled import QuerySubsampled as QuerySubsampled
 from gbrank.objectives.position_bias import PositionBias as PositionBias
+from gbrank.objectives.click_softmax import ClickSoftmax as ClickSoftmax
 from gbrank.objectives.dual import DualSoftmax as DualSoftmax
 # isort: on
 
@@ -49,5 +51,5 @@ __all__ = [
 __all__ += [
     name
     for name, thing in vars().items()
-    if isinstance(thing, type) and issubclass(thing, Objective)
+    if isinstance(thing, type) and issubclass(thing, Objective) and thing is not LearnsBias
 ]

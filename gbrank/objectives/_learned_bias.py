@@ -81,6 +81,19 @@ class LearnsBias(Objective):
             )
         return self._record[-1]
 
+    def bias_by_position(self, position: IntArray) -> tuple[IntArray, FloatArray]:
+        """Return positions, in order, and the bias that the last training has learned of each.
+
+        Parameters
+        ----------
+        position : of the rows of the Dataset, in their order: LightGBM numbers them by first
+            appearance.
+        """
+        values, first = np.unique(position, return_index=True)
+        number = np.empty(len(values), dtype=np.int64)
+        number[np.argsort(first)] = np.arange(len(values))
+        return values, self.bias_[number]
+
     def new_bias(self, positions: IntArray, dtype: Any) -> LearnedBias:
         """Return the entry of a new training.
 

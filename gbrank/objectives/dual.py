@@ -1,7 +1,7 @@
 r"""Dual learning: ranker and propensities by one softmax loss, each weighted by the other.
 
 Of a list that was shown, with clicks ``c``, scores ``s`` and a bias ``b`` of each position, and 1
-the document (the position) at the top,
+the document at the position that is looked at most,
 
 .. math:: -\sum_i c_i \frac{e^{b_1}}{e^{b_{k(i)}}} \log \mathrm{softmax}(s)_i
     \qquad -\sum_i c_i \frac{e^{s_1}}{e^{s_i}} \log \mathrm{softmax}(b)_{k(i)}
@@ -17,8 +17,6 @@ Q. Ai, K. Bi, C. Luo, J. Guo and W. B. Croft, Unbiased learning to rank with unb
 estimation, 2018.
 """
 
-from typing import Any, ClassVar
-
 import numpy as np
 
 from gbrank.core import (
@@ -31,27 +29,7 @@ from gbrank.core import (
 )
 from gbrank.objectives._learned_bias import LearnedBias, LearnsBias
 from gbrank.objectives._training import Adjustment, Step
-
-
-@kernel()
-def _softmax_block(first, last, bounds, scores, targets, iteration, scratch, grad, hess):
-    for q in range(first, last):
-        a, b = bounds[q], bounds[q + 1]
-        total, top = 0.0, -np.inf
-        for i in range(a, b):
-            total += targets[i]
-            top = max(top, scores[i])
-        if total <= 0.0 or b - a < 2:
-            grad[a:b] = 0.0
-            hess[a:b] = 0.0
-            continue
-        mass = 0.0
-        for i in range(a, b):
-            mass += np.exp(scores[i] - top)
-        for i in range(a, b):
-            rho = np.exp(scores[i] - top) / mass
-            grad[i] = total * rho - targets[i]
-            hess[i] = total * rho * (1.0 - rho)
+from gbrank.objectives.click_softmax import ClickSoftmax
 
 
 @kernel()
@@ -61,7 +39,7 @@ def _propensity_block(bounds, scores, labels, places, bias, largest, gradient, h
         a, b = bounds[q], bounds[q + 1]
         top, total, highest = a, 0.0, -np.inf
         for i in range(a, b):
-            if places[i] < places[top]:
+            if bias[places[i]] > bias[places[top]]:
                 top = i
             highest = max(highest, bias[places[i]])
         for i in range(a, b):
@@ -82,11 +60,11 @@ def _propensity_block(bounds, scores, labels, places, bias, largest, gradient, h
                 gradient[places[i]] -= labels[i] * min(ratio, largest)
 
 
-class DualSoftmax(LearnsBias):
+class DualSoftmax(LearnsBias, ClickSoftmax):
     """Softmax cross entropy of clicks, weighted by propensities that it learns itself.
 
     Positions come with ``lightgbm.Dataset(position=)`` or ``Ranker.fit(position=)``; labels are
-    clicks. After training ``exp(bias_)`` are the propensities, the first being 1. Weights of rows
+    clicks. After training ``exp(bias_)`` are the propensities, the largest being 1. Weights of rows
     count in the loss of the trees alone.
 
     Parameters
@@ -121,8 +99,6 @@ class DualSoftmax(LearnsBias):
     consistent_with = "the order of relevance, if clicks follow the position-based model"
     cost = "`m`"
     when = "clicks with positions, and no propensities"
-    kernel = staticmethod(_softmax_block)
-    scratch_rows: ClassVar[int] = 0
 
     def __init__(
         self,
@@ -142,9 +118,6 @@ class DualSoftmax(LearnsBias):
         if self.learning_rate != "auto":
             check_number("learning_rate", self.learning_rate, low=0.0, also='"auto"')
 
-    def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
-        return (labels,)
-
     def make_step_with_positions(
         self, labels: FloatArray, layout: QueryLayout, position: IntArray
     ) -> tuple[Step, Adjustment]:
@@ -155,14 +128,6 @@ class DualSoftmax(LearnsBias):
             learned, layout, labels, places, targets, self.rate(), float(self.largest_weight)
         )
         return self.make_step(targets, layout), dual
-
-    def query_loss(
-        self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
-    ) -> float:
-        if len(labels) < 2:
-            return 0.0
-        top = scores.max()
-        return float(labels @ (top + np.log(np.exp(scores - top).sum()) - scores))
 
 
 class _Dual(Adjustment):
@@ -190,7 +155,7 @@ class _Dual(Adjustment):
             gradient, hessian,
         )  # fmt: skip
         self.learned.newton_step(gradient, hessian, self.rate, np.zeros(len(bias)))
-        bias -= bias[0]
+        bias -= bias.max()
         weights = np.minimum(np.exp(-bias), self.largest)
         # in place: the step of the objective reads them
         np.multiply(self.labels, weights[self.places], out=self.targets)

@@ -1,0 +1,172 @@
+"""Ranking learned from simulated clicks: naive, corrected and with clean labels, on real data sets.
+
+A weak production ranker, linear and fitted to ten training queries, shows its first ten documents
+of each training query in many lists; noise of 0.4 times the spread of its scores moves documents
+about. Users click by one of three models of known strength. Every contestant then trains the same
+trees on the same lists, and is judged by NDCG@10 with the clean labels of the test queries.
+
+- position-based: looks at rank k with probability ``k ** -eta``;
+- cascade: reads on after a document without a click, and with probability 1 - strength after a
+  click;
+- trust: position-based with eta = 1, and clicks what is not relevant at rank k with probability
+  ``strength / k``.
+
+A document of grade r is relevant to a user with probability ``.1 + .9 (2^r - 1) / (2^max - 1)``.
+"""
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from common.real_data import load_fold
+
+from click_study.store import load, save
+from gbrank import ClickSoftmax, LambdaMART, PositionBias, Ranker
+from gbrank.clicks import ClickLog, Propensities, estimate_propensities
+from gbrank.data import RankingData
+from gbrank.linear import LinearRanker
+from gbrank.metrics import ndcg_score
+
+#: Lists shown of each training query.
+SETS = {"MQ2008": 60, "MQ2007_partial": 30, "OHSUMED_QLN": 400, "target_types_sigir2017": 90,
+        "f1_races": 40}  # fmt: skip
+SHOWN = 10
+#: Spread of the noise that moves documents about, by that of the scores within a query.
+NOISE = 0.4
+MODELS = {
+    "position": (0.0, 0.5, 1.0, 2.0),
+    "cascade": (0.3, 0.6, 0.9),
+    "trust": (0.2, 0.4, 0.65),
+}
+TREES = {"n_estimators": 60, "num_leaves": 15, "learning_rate": 0.1, "n_jobs": 1}
+ESTIMATORS = ("pivot", "neighbours", "all_pairs", "em")
+
+
+def relevance(grades: np.ndarray) -> np.ndarray:
+    """Return the probability that a document of each grade is relevant to a user."""
+    top = min(float(grades.max()), 5.0)
+    return 0.1 + 0.9 * (2.0 ** np.minimum(grades, 5.0) - 1) / (2.0**top - 1)
+
+
+def show(train: RankingData, lists: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the rows that are shown, a list a row of the matrix; -1 where a list is shorter."""
+    queries = rng.permutation(train.n_queries)
+    some = train.take(np.sort(queries[:10]))
+    while len(np.unique(some.y)) < 2:
+        queries = rng.permutation(train.n_queries)
+        some = train.take(np.sort(queries[:10]))
+    scores = LinearRanker().fit(some.X, some.y, qid=some.qid).predict(train.X)
+    shown = []
+    for first, last in zip(train.layout.bounds[:-1], train.layout.bounds[1:], strict=True):
+        own = scores[first:last]
+        noise = rng.gumbel(size=(lists, last - first)) * NOISE * max(float(own.std()), 1e-9)
+        order = np.argsort(-(own + noise), axis=1)[:, :SHOWN] + first
+        padding = np.full((lists, SHOWN - order.shape[1]), -1)
+        shown.append(np.concatenate((order, padding), axis=1))
+    return np.concatenate(shown)
+
+
+def click(model: str, strength: float, chance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return who clicks what; ``chance`` is 0 where nothing is shown."""
+    rank = np.arange(1, SHOWN + 1)
+    if model == "position":
+        return rng.random(chance.shape) < rank**-strength * chance
+    if model == "trust":
+        believed = np.where(chance > 0, chance + (1 - chance) * strength / rank, 0)
+        return rng.random(chance.shape) < believed / rank
+    clicks = rng.random(chance.shape) < chance
+    leaves = clicks & (rng.random(chance.shape) < strength)
+    before = np.cumsum(leaves, axis=1) - leaves
+    return clicks & (before == 0)
+
+
+class Lists:
+    """The lists of one set and fold, with clicks."""
+
+    def __init__(self, folder: Path, name: str, fold: int, model: str, strength: float) -> None:
+        train, _, self.test = load_fold(folder, name, fold)
+        rng = np.random.default_rng(100 * fold + 7)
+        train = train.take(np.arange(train.n_queries))
+        shown = show(train, SETS[name], rng)
+        filled = shown >= 0
+        chance = np.where(filled, relevance(train.y)[shown], 0.0)
+        clicks = click(model, strength, chance, rng)
+        rows = shown[filled]
+        self.X, self.clicks = train.X[rows], clicks[filled].astype(float)
+        self.clean = chance[filled]
+        self.lists = np.repeat(np.arange(len(shown)), filled.sum(axis=1))
+        self.position = np.broadcast_to(np.arange(1, SHOWN + 1), shown.shape)[filled]
+        self.log = ClickLog(np.asarray(train.qid)[rows], rows, self.position, self.clicks)
+        self.longest = int(self.position.max())
+
+    def fit(self, objective: object, y: np.ndarray, **clicks: object) -> float:
+        """Return NDCG@10 on the clean labels of the test queries."""
+        ranker = Ranker(objective, preset="fast", start="zero", **TREES)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ranker.fit(self.X, y, qid=self.lists, **clicks)
+        test = self.test
+        return round(float(ndcg_score(test.y, ranker.predict(test.X), qid=test.qid, k=10)), 5)
+
+    def ips(self, propensities: Propensities) -> float:
+        """Return the same of clicks divided by propensities."""
+        return self.fit(
+            ClickSoftmax(),
+            self.clicks,
+            position=self.position,
+            propensity=propensities,
+            unbiased="ips",
+        )
+
+    def estimated(self, method: str) -> Propensities:
+        """Return propensities of the log, cut-off positions filled in."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return estimate_propensities(
+                self.log, method, n_bootstrap=0, unconnected="interpolate", monotone=True
+            )
+
+    def curve(self, eta: float) -> Propensities:
+        """Return propensities that fall as a power of the rank."""
+        ranks = np.arange(1, self.longest + 1)
+        return Propensities(ranks, ranks**-eta)
+
+
+def contestants(model: str, strength: float) -> dict[str, Callable[[Lists], float]]:
+    """Return what is trained, by name."""
+    shown = {"unbiased": "additive"}
+    found: dict[str, Callable[[Lists], float]] = {
+        "clean": lambda d: d.fit(ClickSoftmax(), d.clean),
+        "naive": lambda d: d.fit(ClickSoftmax(), d.clicks),
+        "additive": lambda d: d.fit(ClickSoftmax(), d.clicks, position=d.position, **shown),
+        "dual": lambda d: d.fit(None, d.clicks, position=d.position, unbiased="dual"),
+    }
+    for method in ESTIMATORS:
+        found[f"ips {method}"] = lambda d, method=method: d.ips(d.estimated(method))
+    if model == "position":
+        found["ips true"] = lambda d: d.ips(d.curve(strength))
+        found["ips wrong"] = lambda d: d.ips(d.curve(strength + 1.0))
+        found["naive lambdamart"] = lambda d: d.fit(LambdaMART(), d.clicks)
+        found["additive lambdamart"] = lambda d: d.fit(
+            PositionBias(LambdaMART()), d.clicks, position=d.position
+        )
+    return found
+
+
+def run(folder: Path, names: list[str], folds: list[int], model: str, strength: float,
+        only: list[str] | None = None) -> None:  # fmt: skip
+    """Measure what is missing of one click model at one strength."""
+    found = load("ranking")
+    for fold in folds:
+        for name in names:
+            key = f"{model} {strength:g} {name} {fold}"
+            trial = found["trials"].setdefault(key, {})
+            wanted = contestants(model, strength)
+            missing = [each for each in only or wanted if each not in trial and each in wanted]
+            if not missing:
+                continue
+            data = Lists(folder, name, fold, model, strength)
+            for each in missing:
+                trial[each] = wanted[each](data)
+                save("ranking", found)
