@@ -24,6 +24,7 @@ from gbrank.objectives.squared import Squared as Squared
 from gbrank.objectives.cosine import Cosine as Cosine
 from gbrank.objectives.kl import KL as KL
 from gbrank.objectives.bregman import Bregman as Bregman
+from gbrank.objectives.regression_compatible import RegressionCompatible as RegressionCompatible
 from gbrank.objectives.qnorm import QNorm as QNorm
 from gbrank.objectives.gain_pairwise import GainPairwise as GainPairwise
 from gbrank.objectives.listmle import ListMLE as ListMLE

@@ -27,6 +27,8 @@ from gbrank.metrics import ndcg_score
 DATA = make_ranking(n_queries=8, list_length=(20, 50), n_features=10, random_state=1)
 #: Fewest rows of a leaf.
 LEAVES = (1, 5, 20)
+#: The targets of this one are 0 and 1 as it comes, and NDCG of grades cannot tell whether it learns.
+PARAMS = {"regression_compatible": {"max_label": 4.0}}
 
 
 def train_hard(objective: Objective, rows_per_leaf: int) -> tuple[float, float]:
@@ -50,7 +52,7 @@ def train_hard(objective: Objective, rows_per_leaf: int) -> tuple[float, float]:
 @pytest.mark.parametrize("rows_per_leaf", LEAVES)
 @pytest.mark.parametrize("name", list_objectives())
 def test_losses_that_diverge(name, rows_per_leaf):
-    highest, last = train_hard(get_objective(name), rows_per_leaf)
+    highest, last = train_hard(get_objective(name, **PARAMS.get(name, {})), rows_per_leaf)
     assert highest > 0.9  # it learnt
     assert last > highest - 0.02, f"{name} fell from {highest:.3f} to {last:.3f}"
 
