@@ -84,7 +84,16 @@ from gbrank.core import (
     take_rows,
 )
 from gbrank.metrics import Metric, feval, get_metric, ndcg_score, text_table
-from gbrank.objectives import GainPairwise, LearnsBias, Objective, get_objective, objective_name
+from gbrank.objectives import (
+    GainPairwise,
+    LearnsBias,
+    Objective,
+    get_objective,
+    objective_name,
+    split_labels,
+    with_label_matrix,
+    with_labels_of,
+)
 from gbrank.preferences import BoundObservations, Observations
 from gbrank.serving import (
     CompiledModel,
@@ -383,7 +392,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
             Features, ``(n_rows, n_features)``; rows in any order if ``qid`` is given. Tables are
             frames of pandas (categories are kept) and polars, and tables of pyarrow. Missing values
             are allowed. A Dataset brings its own labels, groups, weights and scores.
-        y : array of shape (n_rows,)
+        y : array of shape (n_rows,), or (n_rows, n_labels) with ``Combined``
             Relevance, finite and >= 0, whole or fractional. Not needed with ``preferences``.
         qid : array of shape (n_rows,), or str
             Query of each row: numbers, strings, categories; or the name of a column of ``X``.
@@ -532,6 +541,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
             if holds_out:
                 training, held_out = self._hold_out(training)
                 evaluation = [held_out]
+            [objective] = with_labels_of(objective, training, [None])
             if continued is None:
                 wanted = PRESETS[name].members[0].start if self.start == "auto" else self.start
                 seed = int(self.random_state or 0)
@@ -654,7 +664,8 @@ class Ranker(HintsAtParameters, BaseEstimator):
         """
         if group is None:
             qid = self._queries_of(X, qid, "Ranker.score")
-        scores, labels = self.predict(X, qid=qid, group=group), one_column(y)
+        scores = self.predict(X, qid=qid, group=group)
+        labels = one_column(split_labels(self.objective, y)[0])
         if propensity is not None or position is not None:
             if propensity is None or sample_weight is not None:
                 raise ValueError(
@@ -983,13 +994,14 @@ class Ranker(HintsAtParameters, BaseEstimator):
         for settings in wanted if chosen is None else wanted[:1]:
             given = settings.objective if chosen is None else chosen
             objective = resolve_objective(given, self.random_state, self.n_jobs, self.lgb_params)
-            plain = [objective] * len(parts)
             if bound is not None:
                 objective.set_params(observations=bound)
                 plain = [
                     clone(objective).set_params(observations=bound.take(queries))
                     for queries, _ in parts
                 ]
+            else:
+                plain = with_labels_of(objective, data, [queries for queries, _ in parts])
             objective.check_labels(data.y, data.layout)
             start = settings.start if self.start == "auto" else self.start
             trees = lightgbm_params(resolve_preset(self._own_params(), settings))
@@ -1200,9 +1212,10 @@ class Ranker(HintsAtParameters, BaseEstimator):
         if group is None:
             qid = self._queries_of(X, qid, caller)
         X = self._validate_features(self._features_only(X), reset=reset)
+        y, labels = split_labels(self.objective, y)
         data = RankingData.checked(X, y, qid, group, sample_weight, init_score, position)
         self._show_queries(caller, data.y, data.layout)
-        return data
+        return data if labels is None else with_label_matrix(data, labels)
 
     def _show_queries(self, caller: str, labels: ArrayLike, layout: QueryLayout) -> None:
         if self.verbose >= 1:
@@ -1475,8 +1488,7 @@ def _with_seeds_of_their_own(objectives: Sequence[Objective], first: int) -> lis
     """Return copies whose seeds are counted up, beginning with the number ``first``."""
     copies = [clone(each) for each in objectives]
     for number, each in enumerate(copies, first):
-        if "random_state" in each.get_params(deep=False):
-            each.set_params(random_state=each.get_params()["random_state"] + number)
+        each.shift_seed(number)
     return copies
 
 

@@ -235,6 +235,16 @@ class Objective(BaseEstimator, ABC):
             if name in own and getattr(self, name) is None and theirs in said:
                 setattr(self, name, said[theirs])
 
+    def shift_seed(self, by: int) -> None:
+        """Add to the seed, where there is one: for copies that are to draw other numbers.
+
+        Parameters
+        ----------
+        by : what is added.
+        """
+        if "random_state" in self._get_param_names():
+            self.set_params(random_state=self.value_of("random_state") + by)
+
     # --- what a user calls ---------------------------------------------------------------------
 
     def bind(

@@ -19,7 +19,9 @@ product search using stochastic label aggregation, WWW 2020; Momma, Bagheri Gara
 Multi-objective ranking via constrained optimization, WWW 2020 companion (the constraints).
 """
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,16 +30,18 @@ from numpy.typing import ArrayLike
 from gbrank.core import (
     Float32Array,
     FloatArray,
+    IntArray,
     QueryLayout,
+    RankingData,
     check_integer,
     check_labels,
     check_number,
     check_scores,
-    count_rows,
 )
 from gbrank.metrics import Judgments, get_metric, measure_all
 from gbrank.objectives._registry import get_objective, register_objective
 from gbrank.objectives._training import Training
+from gbrank.objectives._wrapped import WrappedObjective
 from gbrank.objectives.base import Objective
 
 #: By how much a weight grows in a tree for each unit that its metric is below the floor, relative
@@ -45,12 +49,17 @@ from gbrank.objectives.base import Objective
 _ASCENT = 1.0
 
 
-class Combined(Objective):
+def _first_block(first, last, bounds, scores, step, iteration, scratch, grad, hess):
+    step(first, last, bounds, scores, iteration, scratch, grad, hess)
+
+
+class Combined(WrappedObjective):
     """A weighted sum of losses, each on its own column of a matrix of labels.
 
     ``Ranker.fit(X, Y)`` takes the matrix as ``Y``, of shape (n_rows, n_labels). With ``lgb.train``
-    or ``LGBMRanker`` give it as ``labels``, in the order of the rows of the Dataset, whose own label
-    is the column of the first loss. Metrics are computed on that column.
+    give it as ``labels``, in the order of the rows of the Dataset, whose own label is the column of
+    the first loss; ``LGBMRanker`` takes no arrays among its parameters. Metrics are computed on the
+    column of the first loss.
 
     Parameters
     ----------
@@ -80,8 +89,8 @@ class Combined(Objective):
     True
     """
 
-    has_loss: ClassVar[bool] = False
-    takes_label_matrix: ClassVar[bool] = True
+    wraps: ClassVar[str] = "parts"
+    kernel = staticmethod(_first_block)
 
     def __init__(
         self,
@@ -108,7 +117,7 @@ class Combined(Objective):
             )
         for number, (objective, column, weight) in enumerate(parts):
             inner = get_objective(objective)
-            if inner.takes_label_matrix:
+            if isinstance(inner, Combined):
                 raise ValueError(f"parts[{number}] must be a single loss, got {inner!r}")
             if inner.needs_observations:
                 raise ValueError(f"parts[{number}] must learn from labels, got {inner!r}")
@@ -142,6 +151,16 @@ class Combined(Objective):
         return any(get_objective(each).uses_random_numbers for each, _, _ in self.parts)
 
     @property
+    def inner(self) -> Objective:
+        """The first loss."""
+        return get_objective(self.parts[0][0])
+
+    @property
+    def has_loss(self) -> bool:  # type: ignore[override]
+        """Whether it is a single loss: a sum on a scale that changes is the gradient of none."""
+        return len(self.parts) == 1 and self.inner.has_loss
+
+    @property
     def shift_invariant(self) -> bool:  # type: ignore[override]
         """Whether all losses are."""
         return all(get_objective(each).shift_invariant for each, _, _ in self.parts)
@@ -152,28 +171,21 @@ class Combined(Objective):
     def fill_in(self, said: Mapping[str, Any]) -> None:
         self._change_parts(lambda inner: inner.fill_in(said))
 
-    def set_seed(self, random_state: int) -> None:
-        """Give a seed to the losses that draw random numbers and have none.
+    def shift_seed(self, by: int) -> None:
+        self._change_parts(lambda inner: inner.shift_seed(by))
 
-        Parameters
-        ----------
-        random_state : the seed.
-        """
-        self._change_parts(
-            lambda inner: (
-                inner.set_params(random_state=random_state)
-                if getattr(inner, "random_state", 0) is None
-                else None
-            )
-        )
-
-    def _change_parts(self, change: Callable[[Objective], Any]) -> None:
+    def _change_parts(self, change: Callable[[Objective], None]) -> None:
         changed = []
         for objective, column, weight in self.parts:
-            inner = get_objective(objective).__deepcopy__({})
+            inner = copy.deepcopy(get_objective(objective))
             change(inner)
             changed.append((inner, column, weight))
         self.parts = changed
+
+    def plain_gradient(self) -> "Combined":
+        plain = self.__deepcopy__({})
+        plain.parts = [(get_objective(one).plain_gradient(), c, w) for one, c, w in self.parts]
+        return plain
 
     # --- labels --------------------------------------------------------------------------------
 
@@ -208,6 +220,8 @@ class Combined(Objective):
         given = np.asarray(labels, dtype=np.float64)
         if given.ndim == 2:
             return self.check_matrix(given)
+        if self.labels is None and set(self._columns()) == {0}:
+            return given[:, None]
         if self.labels is None:
             raise ValueError(
                 "Combined has no matrix of labels: use Ranker.fit(X, Y) with Y of shape (rows, "
@@ -255,18 +269,23 @@ class Combined(Objective):
         floors = []
         for column, (metric, value) in (self.at_least or {}).items():
             judgments = Judgments(check_labels(matrix[:, column], layout), layout)
-            floors.append((self._columns().index(column), get_metric(metric).bind(judgments), value))
+            floors.append(
+                (self._columns().index(column), get_metric(metric).bind(judgments), value)
+            )
         return _CombinedTraining(trainings, weights, floors)
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
-        raise TypeError("Combined cannot be part of another objective: its scale is of all rows")
+        if len(self.parts) > 1:
+            raise TypeError(
+                "Combined of several losses cannot be part of another objective: what puts them on "
+                "one scale is a sum over all rows"
+            )
+        return (self.inner.make_step(labels, layout),)
 
-    def kernel(self, *args: Any) -> None:  # type: ignore[override]
-        """Never called: every loss has a kernel of its own."""
-        raise TypeError("Combined has no kernel of its own")
-
-    def check_labels(self, labels: FloatArray, layout: QueryLayout) -> None:
-        get_objective(self.parts[0][0]).check_labels(labels, layout)
+    def query_loss(
+        self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
+    ) -> float:
+        return self.inner.query_loss(labels, scores, query=query, iteration=iteration)
 
 
 class _CombinedTraining(Training):
@@ -329,3 +348,70 @@ def _size(values: Float32Array) -> float:
 
 
 register_objective("combined", Combined)
+
+
+# --- labels of several columns, for whoever trains -----------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _RowsOfManyLabels(RankingData):
+    """Rows with a matrix of labels beside those that metrics are computed on."""
+
+    labels: Any = None
+
+
+def split_labels(objective: Any, y: Any) -> tuple[Any, FloatArray | None]:
+    """Return the labels of the first loss and the matrix of all; ``y`` itself if it is no matrix.
+
+    Parameters
+    ----------
+    objective : what is trained; a matrix of labels is an error for all but :class:`Combined`.
+    y : labels.
+    """
+    values = y if np.ndim(y) != 2 else np.asarray(y)
+    if np.ndim(values) != 2 or values.shape[1] == 1:
+        return y, None
+    if not isinstance(objective, Combined):
+        raise ValueError(
+            f"y must be one-dimensional, got an array of shape {values.shape}: for several labels "
+            "at once use objective=Combined([(loss, column, weight), ...])"
+        )
+    matrix = objective.check_matrix(values)
+    return matrix[:, objective.first_column], matrix
+
+
+def with_label_matrix(data: RankingData, labels: FloatArray) -> RankingData:
+    """Return the same rows with a matrix of labels, which goes with them.
+
+    Parameters
+    ----------
+    data : rows, labelled by the first loss's column.
+    labels : matrix, in the order of the rows.
+    """
+    known = {each.name: getattr(data, each.name) for each in fields(data)}
+    rows = _RowsOfManyLabels(**known, labels=labels)
+    rows.__dict__["layout"] = data.layout
+    return rows
+
+
+def with_labels_of(
+    objective: Objective, data: RankingData, parts: Sequence[IntArray | None]
+) -> list[Objective]:
+    """Return a copy of the objective for each part of the data, with the labels of its rows.
+
+    Where there is no matrix of labels it is the objective itself each time.
+
+    Parameters
+    ----------
+    objective : what is trained.
+    data : rows; LightGBM will see them in the order of queries.
+    parts : numbers of queries, increasing; ``None`` for all.
+    """
+    if not (isinstance(data, _RowsOfManyLabels) and isinstance(objective, Combined)):
+        return [objective] * len(parts)
+    labels, sizes = data.layout.sort(data.labels), data.layout.sizes
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    return [
+        objective.with_labels(labels if part is None else labels[np.isin(query, part)])
+        for part in parts
+    ]

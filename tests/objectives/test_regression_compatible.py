@@ -56,7 +56,8 @@ def test_scores_are_probabilities():
     """On held-out queries the mean of p is the share of relevant documents, bin by bin."""
     data = make_ranking(n_queries=400, random_state=0)
     train, test = data.split(0.5)
-    ranker = Ranker("regression_compatible", start="zero", random_state=0)
+    loss = RegressionCompatible(alpha=0.2)
+    ranker = Ranker(loss, preset="fast", start="zero", n_estimators=120, learning_rate=0.1)
     ranker.fit(train.X, train.y, qid=train.qid)
     p, relevant = 1 / (1 + np.exp(-ranker.predict(test.X))), test.y >= 1
     thirds = np.array_split(np.argsort(p), 3)

@@ -27,7 +27,7 @@ from gbrank.metrics import ndcg_score
 DATA = make_ranking(n_queries=8, list_length=(20, 50), n_features=10, random_state=1)
 #: Fewest rows of a leaf.
 LEAVES = (1, 5, 20)
-#: The targets of this one are 0 and 1 as it comes, and NDCG of grades cannot tell whether it learns.
+#: Its targets are 0 and 1 as it comes, so that NDCG of grades cannot tell whether it learns.
 PARAMS = {"regression_compatible": {"max_label": 4.0}}
 
 
