@@ -119,8 +119,8 @@ class Combined(WrappedObjective):
             inner = get_objective(objective)
             if isinstance(inner, Combined):
                 raise ValueError(f"parts[{number}] must be a single loss, got {inner!r}")
-            if inner.needs_observations:
-                raise ValueError(f"parts[{number}] must learn from labels, got {inner!r}")
+            if inner.needs_observations or inner.needs_position:
+                raise ValueError(f"parts[{number}] must learn from labels alone, got {inner!r}")
             inner.check_params()
             check_integer(f"the column of parts[{number}]", column, low=0)
             check_number(f"the weight of parts[{number}]", weight, low=0.0)
@@ -252,10 +252,13 @@ class Combined(WrappedObjective):
         group: ArrayLike | None,
         weight: ArrayLike | None = None,
         *,
+        position: ArrayLike | None = None,
         iteration: int = 0,
         n_jobs: int | None = None,
     ) -> Training:
         self.check_params()
+        if position is not None:
+            raise ValueError("Combined cannot learn from positions")
         matrix = self._matrix_for(labels)
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
         trainings = [
