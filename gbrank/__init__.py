@@ -11,6 +11,8 @@ from gbrank._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from gbrank.boosting import save_booster as save_booster
+    from gbrank.calibration import CalibratedRanker as CalibratedRanker
+    from gbrank.calibration import calibration_error as calibration_error
     from gbrank.model_selection import QueryKFold as QueryKFold
     from gbrank.model_selection import QueryShuffleSplit as QueryShuffleSplit
     from gbrank.model_selection import cv as cv
@@ -20,9 +22,11 @@ if TYPE_CHECKING:
 
 # Names that are not those of losses, and where each lives.
 _HOMES = {
+    "CalibratedRanker": "calibration",
     "QueryKFold": "model_selection",
     "QueryShuffleSplit": "model_selection",
     "Ranker": "ranker",
+    "calibration_error": "calibration",
     "cv": "model_selection",
     "export": "serving",
     "get_objective": "objectives",
@@ -31,6 +35,7 @@ _HOMES = {
     "save_booster": "boosting",
 }
 _MODULES = (
+    "calibration",
     "cli",
     "clicks",
     "dask",

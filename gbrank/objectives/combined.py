@@ -63,7 +63,7 @@ class Combined(WrappedObjective):
 
     Parameters
     ----------
-    parts : list of (objective, column, weight)
+    parts : list of (objective, column, weight), default=(("xendcg", 0, 1.0),)
         The losses, by name or as instances; the column of labels that each sees; and how much it
         counts, at least 0. The first gives the scale and must have a weight above 0.
     at_least : dict, default=None

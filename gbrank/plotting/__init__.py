@@ -12,6 +12,7 @@ from gbrank.plotting.learning_curve import LearningCurveDisplay
 from gbrank.plotting.metric_comparison import MetricComparisonDisplay
 from gbrank.plotting.per_query import PerQueryDisplay
 from gbrank.plotting.propensity import PropensityDisplay
+from gbrank.plotting.reliability import ReliabilityDisplay
 
 __all__ = [
     "ExplanationDisplay",
@@ -20,4 +21,5 @@ __all__ = [
     "MetricComparisonDisplay",
     "PerQueryDisplay",
     "PropensityDisplay",
+    "ReliabilityDisplay",
 ]
