@@ -33,6 +33,7 @@ from gbrank.boosting import (
     categorical_columns,
     check_columns,
     check_dataset,
+    check_fitted_values,
     check_no_placeholders,
     cross_fit,
     cut_parts,
@@ -46,6 +47,7 @@ from gbrank.boosting import (
     merge_models,
     monotone_constraints,
     part_shares,
+    read_lightgbm_model,
     read_model,
     resolve_preset,
     rows_of,
@@ -64,6 +66,7 @@ from gbrank.core import (
     IntArray,
     QueryLayout,
     RankingData,
+    align_columns,
     as_lightgbm_input,
     batches,
     check_choice,
@@ -77,9 +80,10 @@ from gbrank.core import (
     hold_out_queries,
     is_sequence,
     is_table,
+    numbered_columns,
     one_column,
+    plain_features,
     resolve_n_jobs,
-    select_columns,
     take_column,
     take_rows,
 )
@@ -752,6 +756,10 @@ class Ranker(HintsAtParameters, BaseEstimator):
             )
         ranker = cls(**{name: parameters[name] for name in parameters if name not in unknown})
         ranker.booster_, ranker.objective_ = booster, metadata["objective"]
+        try:
+            check_fitted_values(fitted, parameters, booster)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{os.fspath(path)} is no sound model of gbrank: {error}") from error
         for name, value in fitted.items():
             if _is_saved(name):
                 setattr(ranker, name, value)
@@ -1305,13 +1313,15 @@ class Ranker(HintsAtParameters, BaseEstimator):
         if is_table(X):
             if X.shape[1] == 0:
                 raise ValueError("X has no columns to learn from")
-            if not reset:
+            if reset:
+                self.column_names_ = numbered_columns(X)
+            else:
                 X = self._in_order_of_training(X)
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         return validate_data(
             self,
-            X,
+            plain_features(X),
             reset=reset,
             accept_sparse=("csr", "csc"),
             dtype=(np.float64, np.float32),
@@ -1321,9 +1331,10 @@ class Ranker(HintsAtParameters, BaseEstimator):
 
     def _in_order_of_training(self, X: Any) -> Any:
         """Return a table whose columns are in the order of training, if they are the same ones."""
-        names, known = column_names(X), list(getattr(self, "feature_names_in_", []))
-        same = len(names) == len(known) and set(names) == set(known)
-        return select_columns(X, known) if same and names != known else X
+        known = getattr(self, "column_names_", None)
+        if known is None:
+            known = list(getattr(self, "feature_names_in_", []))
+        return align_columns(X, known) if known else X
 
     def _validate_sequence(self, X: Any, *, reset: bool) -> Any:
         parts = X if isinstance(X, list) else [X]
@@ -1633,7 +1644,7 @@ class _Continued:
             return cls(model)
         if isinstance(model, str | os.PathLike):
             if not is_model_file(model):
-                return cls(lgb.Booster(model_file=model))
+                return cls(read_lightgbm_model(model))
             model = Ranker.load_model(model)
         if not hasattr(model, "booster_") or not hasattr(model, "best_iteration_"):
             raise TypeError(

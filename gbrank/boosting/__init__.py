@@ -18,11 +18,13 @@ from gbrank.boosting.datasets import (
     make_dataset,
 )
 from gbrank.boosting.documents import in_lightgbm_units, mean_hessian
+from gbrank.boosting.fitted_values import check_fitted_values
 from gbrank.boosting.held_out import HeldOut, rows_of
 from gbrank.boosting.keywords import HintsAtParameters, evaluation_arguments
 from gbrank.boosting.model_file import (
     is_lightgbm_file,
     is_model_file,
+    read_lightgbm_model,
     read_model,
     save_booster,
     write_model,
@@ -65,6 +67,7 @@ __all__ = [
     "check_bagging_by_query",
     "check_columns",
     "check_dataset",
+    "check_fitted_values",
     "check_no_placeholders",
     "cross_fit",
     "cut_parts",
@@ -82,6 +85,7 @@ __all__ = [
     "merge_models",
     "monotone_constraints",
     "part_shares",
+    "read_lightgbm_model",
     "read_model",
     "replace_parameters",
     "resolve_preset",

@@ -160,7 +160,8 @@ def cross_fit(
         members = [
             replace(each, params={**each.params, "force_col_wise": True}) for each in members
         ]
-    whole = make_dataset(data.with_init_score(None), params)
+    by_order = all(each.by_order for member in members for each in member.objectives)
+    whole = make_dataset(data.with_init_score(None), params, by_order=by_order)
     check_splittable(whole, options.min_child_samples)
     growing = []
     for number, member in enumerate(members):

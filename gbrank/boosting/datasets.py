@@ -15,6 +15,7 @@ from gbrank.core import (
     column_names,
     is_sequence,
     is_table,
+    single_labels,
     take_rows,
 )
 
@@ -29,6 +30,8 @@ def make_dataset(
     params: dict[str, Any],
     reference: lgb.Dataset | None = None,
     continued: lgb.Booster | None = None,
+    *,
+    by_order: bool = False,
 ) -> lgb.Dataset:
     """Return a Dataset, its rows in query order.
 
@@ -38,6 +41,7 @@ def make_dataset(
     params : parameters of LightGBM.
     reference : the Dataset whose bins are used, for evaluation sets.
     continued : the model whose training goes on, whose numbers of categories are used.
+    by_order : whether the loss needs no more of labels than their order within the query.
     """
     layout, X = data.layout, as_lightgbm_input(data.X)
     if layout.order is not None:
@@ -51,7 +55,7 @@ def make_dataset(
     categorical = categorical_columns(params, X)
     return lgb.Dataset(
         X,
-        layout.sort(data.y),
+        layout.sort(single_labels(data.y, layout, by_order=by_order)),
         group=layout.sizes,
         weight=None if weight is None else layout.sort(weight),
         init_score=None if init_score is None else layout.sort(init_score),

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 
 import lightgbm as lgb
 
+from gbrank.boosting.model_check import check_model_text
 from gbrank.boosting.model_text import (
     FIRST_LINE,
     RANKING_OBJECTIVES,
@@ -163,12 +164,29 @@ def read_model(path: str | os.PathLike[str]) -> tuple[lgb.Booster, dict[str, Any
         )
     text = (data[: where.start] + data[where.stop :]).decode()
     try:
+        check_model_text(text)
         return lgb.Booster(model_str=text), decode(metadata)
     except (lgb.basic.LightGBMError, *_UNREADABLE) as error:
         raise ValueError(
             f"{os.fspath(path)} was written by {written} and cannot be read by "
             f"{_describe(_versions())}: {error}"
         ) from error
+
+
+def read_lightgbm_model(path: str | os.PathLike[str]) -> lgb.Booster:
+    """Return the trees of a file that LightGBM wrote; one that is no such file is a ``ValueError``.
+
+    Parameters
+    ----------
+    path : the file.
+    """
+    data = Path(path).read_bytes()
+    try:
+        text = data.decode()
+        check_model_text(text)
+        return lgb.Booster(model_str=text)
+    except (lgb.basic.LightGBMError, *_UNREADABLE) as error:
+        _not_a_model(path, f"nor one that LightGBM wrote: {error}")
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:

@@ -19,7 +19,7 @@ from gbrank.objectives import Objective, get_objective, objective_name
 from gbrank.preferences import BoundObservations, Observations
 
 #: The arrays that are written. NumPy would read other words as well, some of them as code.
-_PLAIN_DTYPE = re.compile(r"[<>=|]?(b1|[iuf][1248]|U[0-9]{1,6}|O)")
+_PLAIN_DTYPE = re.compile(r"[<>=|]?(b1|[iuf][1248]|U[0-9]{1,4}|O)")
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ def boost(
     continued : a model whose trees come first.
     """
     if not isinstance(training, lgb.Dataset):
-        training = make_dataset(training, params, continued=continued)
+        training = make_dataset(training, params, continued=continued, by_order=objective.by_order)
     elif continued is not None:
         check_continued_dataset(continued, training)
     sets = [

@@ -27,16 +27,13 @@ class _LightGBMModel:
     def __init__(self, name: str, threads: int | None) -> None:
         import warnings
 
-        import lightgbm as lgb
+        from gbrank.boosting import read_lightgbm_model
 
         warnings.warn(
             f"{name} was written by LightGBM, not by gbrank: no checksum guards it", stacklevel=2
         )
         self._threads = threads or 0
-        try:
-            self.booster_ = lgb.Booster(model_file=name)
-        except lgb.basic.LightGBMError as error:
-            raise ValueError(f"{name} is not a readable model: {error}") from error
+        self.booster_ = read_lightgbm_model(name)
         self.n_features_in_ = self.booster_.num_feature()
         names = self.booster_.feature_name()
         if names != [f"Column_{number}" for number in range(len(names))]:

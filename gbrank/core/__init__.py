@@ -13,14 +13,17 @@ from gbrank.core.folds import (
     split_rows,
 )
 from gbrank.core.frames import (
+    align_columns,
     as_lightgbm_input,
     batches,
     column_names,
     count_rows_of,
     is_sequence,
     is_table,
+    numbered_columns,
     numeric_matrix,
     permute_column,
+    plain_features,
     select_columns,
     take_column,
     take_rows,
@@ -41,6 +44,7 @@ from gbrank.core.gains import (
 )
 from gbrank.core.ids import as_ids, is_missing, number_runs, stable_argsort
 from gbrank.core.kernels import EXACT_MATH, kernel
+from gbrank.core.precision import single_labels as single_labels
 from gbrank.core.queries import QueryLayout
 from gbrank.core.rng import draw_categories, random_key, random_uniform
 from gbrank.core.sorting import sort_by_score, sort_descending
@@ -87,6 +91,7 @@ __all__ = [
     "QueryLayout",
     "RankingData",
     "TrainingData",
+    "align_columns",
     "as_ids",
     "as_lightgbm_input",
     "as_numbers",
@@ -131,10 +136,12 @@ __all__ = [
     "kernel",
     "log",
     "number_runs",
+    "numbered_columns",
     "numeric_matrix",
     "one_column",
     "one_dimensional",
     "permute_column",
+    "plain_features",
     "query_folds",
     "query_strata",
     "random_key",
@@ -146,6 +153,7 @@ __all__ = [
     "share_pieces",
     "shares",
     "sigmoid",
+    "single_labels",
     "sort_by_score",
     "sort_descending",
     "split_rows",

@@ -75,6 +75,70 @@ def select_columns(X: Any, names: list[Any]) -> Any:
     return X.select(names) if _is_arrow(X) or _is_polars(X) else X[names]
 
 
+def numbered_columns(X: Any) -> list[str] | None:
+    """Return the names of a table as text where not all are text: scikit-learn keeps none of these.
+
+    ``None`` for names that are all text, and for anything but a table.
+    """
+    names = column_names(X)
+    return None if all(isinstance(name, str) for name in names) else [str(name) for name in names]
+
+
+def align_columns(X: Any, known: list[str]) -> Any:
+    """Return a table whose columns are in the order of training; other columns are an error.
+
+    Parameters
+    ----------
+    X : the features; whatever is no table, or has names that are text, is returned as it is if it
+        has other columns: for text scikit-learn raises the error.
+    known : names of the columns of training, as text.
+    """
+    by_text = {str(name): name for name in column_names(X)}
+    if not by_text or list(by_text) == known:
+        return X
+    if len(by_text) == len(known) and set(by_text) == set(known):
+        return select_columns(X, [by_text[name] for name in known])
+    if numbered_columns(X) is not None:
+        raise ValueError(f"X must have the columns of training, {known}, got {list(by_text)}")
+    return X
+
+
+def plain_features(X: Any) -> Any:
+    """Return features that mean the same to everybody: masked values are NaN, entries come once.
+
+    NumPy drops the masks of masked arrays on the way, and LightGBM takes one of several entries
+    that a sparse matrix has for one place, where SciPy takes their sum. A sparse matrix whose
+    indices lie outside of it is a ``ValueError``.
+
+    Parameters
+    ----------
+    X : features of any kind; it is not changed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_matrix
+    >>> from gbrank.core.frames import plain_features
+    >>> plain_features(np.ma.array([[1, 2]], mask=[[False, True]]))
+    array([[ 1., nan]])
+    >>> twice = csr_matrix(([1.0, 2.0], [0, 0], [0, 2]), shape=(1, 1))
+    >>> plain_features(twice).data
+    array([3.])
+    """
+    if isinstance(X, np.ma.MaskedArray):
+        kind = X.dtype if X.dtype.kind == "f" else np.float64
+        return np.ma.filled(X.astype(kind), np.nan)
+    if issparse(X) and X.format in ("csr", "csc"):
+        try:
+            X.check_format(full_check=True)
+        except ValueError as error:
+            raise ValueError(f"X is no sound sparse matrix: {error}") from None
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+    return X
+
+
 def take_rows(X: Any, rows: IntArray) -> Any:
     """Return these rows, in this order, as the same kind of table, matrix or column."""
     if is_sequence(X):
@@ -118,6 +182,7 @@ def permute_column(X: Any, at: int, rows: IntArray) -> Any:
 
 def as_lightgbm_input(X: Any) -> Any:
     """Return X as something that LightGBM takes, or refuses with an error rather than a crash."""
+    X = plain_features(X)
     if _is_polars(X):
         if "pyarrow" not in sys.modules:
             _import_pyarrow()
@@ -129,8 +194,15 @@ def as_lightgbm_input(X: Any) -> Any:
     return X
 
 
-def numeric_matrix(X: Any) -> Any:
-    """Return features as a float matrix, dense or CSR; columns that are not numbers become 0."""
+def numeric_matrix(X: Any, *, strict: bool = False) -> Any:
+    """Return features as a float matrix, dense or CSR; columns that are not numbers become 0.
+
+    Parameters
+    ----------
+    X : features of any kind.
+    strict : whether columns that are not numbers are an error instead.
+    """
+    X = plain_features(X)
     if issparse(X):
         return X.tocsr()
     if not is_table(X):
@@ -142,6 +214,8 @@ def numeric_matrix(X: Any) -> Any:
         is_number = isinstance(kind, np.dtype) and kind.kind in "biuf"
         if not is_number and hasattr(values, "to_numpy") and _is_nullable_number(kind):
             values, is_number = values.to_numpy(dtype=np.float64, na_value=np.nan), True
+        if strict and not is_number:
+            raise ValueError(f"column {name!r} must be numbers or categories, got type {kind}")
         columns.append(np.asarray(values, dtype=np.float64) if is_number else np.zeros(len(values)))
     return np.stack(columns, axis=1)
 

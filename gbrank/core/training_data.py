@@ -16,7 +16,7 @@ _NUM_THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
 #: What LightGBM takes for true, in lower case.
 TRUE_WORDS = ("true", "1", "+")
 # How many calls up a Booster is looked for: LightGBM's wrappers add up to four of their own.
-_CALLS = 10
+_CALLS = 12
 
 
 def bags_by_query(params: Mapping[str, Any]) -> bool:
@@ -35,6 +35,15 @@ def training_params(dataset: Any) -> dict[str, Any]:
     ----------
     dataset : the Dataset that LightGBM handed over, or whatever came in its place.
     """
+    booster = _calling_booster()
+    if booster is not None:
+        return dict(getattr(booster, "params", None) or {})
+    params = getattr(dataset, "params", None) if TrainingData.is_dataset(dataset) else None
+    return dict(params or {})
+
+
+def _calling_booster() -> Any:
+    """Return the Booster that calls an objective or a metric, or ``None``."""
     frame = sys._getframe(1)
     for _ in range(_CALLS):
         if frame.f_back is None:
@@ -44,9 +53,8 @@ def training_params(dataset: Any) -> dict[str, Any]:
             continue  # looking at the locals of others would keep their arrays alive
         caller = frame.f_locals.get("self")
         if hasattr(caller, "train_set"):
-            return dict(getattr(caller, "params", None) or {})
-    params = getattr(dataset, "params", None) if TrainingData.is_dataset(dataset) else None
-    return dict(params or {})
+            return caller
+    return None
 
 
 class TrainingData:
@@ -111,7 +119,14 @@ class TrainingData:
 
     @property
     def first_iteration(self) -> int:
-        """How many trees ``init_model`` brought; where that is kept is private: with a guard."""
+        """How many iterations came before: of ``init_model``, or of this very training.
+
+        After ``set_label`` in mid-training LightGBM begins with a new array of scores. Where the
+        trees of ``init_model`` are kept is private: with a guard.
+        """
+        booster = _calling_booster()
+        if booster is not None:
+            return int(booster.current_iteration())
         predictor = getattr(self._dataset, "_predictor", None)
         current_iteration = getattr(predictor, "current_iteration", None)
         return int(current_iteration()) if callable(current_iteration) else 0

@@ -21,6 +21,8 @@ from gbrank.core import (
     check_weights,
     is_table,
     one_column,
+    plain_features,
+    single_labels,
     take_rows,
 )
 from gbrank.dask._blocks import blocks_of, column_blocks, without_column
@@ -93,6 +95,7 @@ def _make_partition(
             data = replace(data, y=np.full(data.n_rows, float(number)))
         elif objective is not None:
             objective.check_labels(data.y, data.layout)
+            single_labels(data.y, data.layout, by_order=False)  # warns of labels that are merged
         if sample_weight is not None:  # all of one partition may be 0
             weight = check_weights(one_column(sample_weight, "sample_weight"), data.layout)
             data = replace(data, sample_weight=weight)
@@ -107,7 +110,7 @@ def _check_features(X: Any) -> Any:
         X = csr_matrix(X)  # LightGBM knows how to join these only
     if not is_table(X):
         return check_array(
-            X,
+            plain_features(X),
             accept_sparse="csr",
             dtype=(np.float64, np.float32),
             ensure_all_finite=False,

@@ -13,11 +13,14 @@ from gbrank.core import (
     IntArray,
     QueryLayout,
     RankingData,
+    align_columns,
     check_integer,
     check_seed,
     compute_gains,
     is_table,
+    numbered_columns,
     numeric_matrix,
+    plain_features,
     take_rows,
 )
 from gbrank.linear.columns import KINDS, RELATIVE, centre_columns, relative_columns, write_columns
@@ -219,9 +222,13 @@ class LinearRanker(BaseEstimator):
     # ------------------------------------------------------------------------------------------
 
     def _validate(self, X: Any, *, reset: bool) -> Any:
+        if reset:
+            self.column_names_ = numbered_columns(X)
+        elif (known := getattr(self, "column_names_", None)) is not None:
+            X = align_columns(X, known)
         return validate_data(
             self,
-            X,
+            plain_features(X),
             reset=reset,
             accept_sparse="csr",
             dtype=(np.float64, np.float32),

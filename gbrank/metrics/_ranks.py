@@ -64,7 +64,7 @@ def check_cutoff(k: Any) -> int | float | None:
             raise ValueError(
                 f"k must be an integer >= 1, or a fraction of the list in (0, 1], got {float(k):g}"
             )
-        return float(k)
+        return float(str(k))  # 0.4 of single precision is 0.4, and not 0.4000000059604645
     raise TypeError(f"k must be None, an integer or a fraction in (0, 1], got {k!r}")
 
 

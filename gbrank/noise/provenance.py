@@ -3,10 +3,10 @@
 import os
 import platform
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import lightgbm
-import numba
 import numpy
 import sklearn
 
@@ -19,7 +19,7 @@ def provenance() -> dict[str, str]:
         "command": " ".join([Path(sys.executable).name, *sys.argv]),
         "gbrank": __version__,
         "lightgbm": lightgbm.__version__,
-        "numba": numba.__version__,
+        "numba": version("numba"),
         "numpy": numpy.__version__,
         "scikit-learn": sklearn.__version__,
         "python": platform.python_version(),

@@ -57,6 +57,11 @@ class WrappedObjective(Objective):
         return self.inner.shift_invariant
 
     @property
+    def by_order(self) -> bool:  # type: ignore[override]
+        """As of the wrapped objective."""
+        return self.inner.by_order
+
+    @property
     def scratch_rows(self) -> int:  # type: ignore[override]
         """As of the wrapped objective."""
         return self.inner.scratch_rows

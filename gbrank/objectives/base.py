@@ -70,6 +70,8 @@ class Objective(BaseEstimator, ABC):
     #: Whether it learns from the position at which each row was shown, and cannot be trained
     #: without.
     needs_position: ClassVar[bool] = False
+    #: Whether the order of labels within the query is all that matters of them.
+    by_order: bool = False
     #: Whether a step draws random numbers.
     uses_random_numbers: bool = False
     #: Whether the gradient is affine in gains and not divided by anything made from the labels, so
@@ -492,6 +494,14 @@ def _warn_of_nothing_to_rank(labels: Any, layout: QueryLayout) -> None:
             what = "the labels of every query are all equal: check the labels, and the queries"
     if what:
         warnings.warn(f"there is nothing to rank, as {what}", stacklevel=3)
+    largest = float(np.max(labels, initial=0.0))
+    if np.asarray(labels).dtype == np.float32 and largest > 2**24:
+        warnings.warn(
+            f"labels go up to {largest:.0f}, but LightGBM keeps them in single precision, where "
+            f"those around it are {np.spacing(np.float32(largest)):g} apart: subtract what they "
+            "have in common, or use their ranks",
+            stacklevel=3,
+        )
 
 
 def _check_training_data(data: TrainingData) -> None:

@@ -161,6 +161,7 @@ class ListMLE(Objective):
         "distributions"
     )
     cost = "`m`"
+    by_order = True
     when = "labels that are orders; the top of the list"
 
     kernel = staticmethod(_listmle_block)

@@ -94,6 +94,7 @@ class PairwiseLogistic(Objective):
     formula = "`sum_{r_i > r_j} log(1 + exp(-(s_i - s_j)))`"
     consistent_with = "none that scores whole lists"
     cost = "pairs of different labels"
+    by_order = True
     when = "a baseline; RankNet's loss"
 
     scratch_rows: ClassVar[int] = 6

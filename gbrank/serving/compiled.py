@@ -28,6 +28,8 @@ from gbrank.core import (
     is_table,
     kernel,
     numeric_matrix,
+    plain_features,
+    select_columns,
 )
 from gbrank.serving._trees import ZERO, Dump, dump_of, nodes_of
 
@@ -91,6 +93,7 @@ class CompiledModel:
         self.n_features_in_ = len(dump.names)
         self.n_trees_ = len(dump.roots)
         self._categories = dump.categories
+        self._names = dump.names
         self._divisor = dump.divisor
         self._tables = _build_tables(dump)
 
@@ -135,8 +138,10 @@ class CompiledModel:
 
     def _as_rows(self, X: Any) -> FloatArray:
         """Return rows as LightGBM would read them, in double precision and C order."""
+        X = plain_features(X)
         if is_table(X):
-            X = numeric_matrix(_with_codes(X, self._categories))
+            X = _in_order_of_training(X, self._names)
+            X = numeric_matrix(_with_codes(X, self._categories), strict=True)
         elif hasattr(X, "toarray"):
             X = X.toarray()
         values: NDArray[Any] = np.asarray(X)
@@ -144,10 +149,24 @@ class CompiledModel:
             raise ValueError(
                 f"X must have {self.n_features_in_} columns, as the model, got shape {values.shape}"
             )
+        if values.dtype.kind not in "biufO":
+            raise ValueError(f"X must be numbers, got an array of dtype {values.dtype}")
         if values.dtype not in (np.float32, np.float64):
             values = values.astype(np.float32)  # as LightGBM does
         # kernels are compiled for arrays that may be written
         return np.require(values, dtype=np.float64, requirements=["C", "W"])
+
+
+def _in_order_of_training(X: Any, known: list[str]) -> Any:
+    """Return a table with its columns as in training; refuse columns of other names."""
+    if known == [f"Column_{number}" for number in range(len(known))]:
+        return X  # trained on an array
+    by_text = {str(name).replace(" ", "_"): name for name in column_names(X)}  # as LightGBM does
+    if list(by_text) == known:
+        return X
+    if set(by_text) != set(known) or len(by_text) != len(column_names(X)):
+        raise ValueError(f"X must have the columns of training, {known}, got {column_names(X)}")
+    return select_columns(X, [by_text[name] for name in known])
 
 
 def _with_codes(X: Any, categories: list[list[Any]]) -> Any:
