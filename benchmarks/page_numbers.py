@@ -179,9 +179,27 @@ def large(to_root: str) -> str:
     return f"{what}\n\n{table(heads, rows)}"
 
 
+def metric_losses(to_root: str) -> str:
+    """Losses for the metric that is reported, and their peers."""
+    page = f"[losses for the metric you report]({to_root}benchmarks/results/metric_losses.md)"
+    text = (RESULTS / "metric_losses.md").read_text(encoding="utf-8")
+    short_table = text.partition("## In short\n\n")[2].partition("\n\n## ")[0]
+    return f"{short_table}\n\nPaired over folds, with what each part of YetiLoss does: {page}."
+
+
 FILL: dict[str, Callable[[str], str]] = {
     function.__name__: function
-    for function in (headline, peers, demo, objectives, recommend, seen, speed, large)
+    for function in (
+        headline,
+        peers,
+        demo,
+        objectives,
+        recommend,
+        seen,
+        speed,
+        large,
+        metric_losses,
+    )
 }
 
 

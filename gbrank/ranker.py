@@ -87,11 +87,12 @@ from gbrank.core import (
     take_column,
     take_rows,
 )
-from gbrank.metrics import Metric, feval, get_metric, ndcg_score, text_table
+from gbrank.metrics import Metric, feval, get_metric, text_table
 from gbrank.objectives import (
     GainPairwise,
     LearnsBias,
     Objective,
+    YetiLoss,
     get_objective,
     objective_name,
     split_labels,
@@ -182,8 +183,9 @@ class Ranker(HintsAtParameters, BaseEstimator):
     importance_type : {"split", "gain"}, default="split"
         What ``feature_importances_`` counts.
     eval_metric : str, callable or list of them, default="ndcg@10"
-        What is computed on evaluation sets, e.g. "ndcg@5"; the first decides early stopping, the
-        others are only reported.
+        What is computed on evaluation sets, e.g. "ndcg@5" or "map@10"; the first decides early
+        stopping, is what :meth:`score` returns and what :class:`gbrank.YetiLoss` optimises if it
+        was given no metric; the others are only reported.
     early_stopping_rounds : int, default=None
         Stop when the first metric has not improved on the first evaluation set for so many trees;
         ``None`` for never. In "balanced" and "best" on the held-out queries, and ``None`` for 25.
@@ -473,7 +475,11 @@ class Ranker(HintsAtParameters, BaseEstimator):
             )
         check_no_placeholders(self.get_params())
         objective = resolve_objective(
-            correct_for_noise(self), self.random_state, self.n_jobs, self.lgb_params
+            correct_for_noise(self),
+            self.random_state,
+            self.n_jobs,
+            self.lgb_params,
+            self.eval_metric,
         )
         if isinstance(X, lgb.Dataset) and position is None:
             pass  # which brings its own
@@ -657,7 +663,10 @@ class Ranker(HintsAtParameters, BaseEstimator):
         position: ArrayLike | None = None,
         propensity: Any = None,
     ) -> float:
-        """Return the mean NDCG@10 over queries that have a relevant document.
+        """Return the mean of the first ``eval_metric`` over queries that are not blank.
+
+        That is NDCG@10 unless ``eval_metric`` names another one; of a metric that is better when
+        lower, minus its mean; and NDCG@10 where the first is a function without a name.
 
         Parameters
         ----------
@@ -684,9 +693,9 @@ class Ranker(HintsAtParameters, BaseEstimator):
                 qid=qid,
                 group=group,
             ).value
-        return float(
-            ndcg_score(labels, scores, qid=qid, group=group, k=10, sample_weight=sample_weight)
-        )
+        metric = _first_metric(self.eval_metric) or get_metric("ndcg@10")
+        mean = metric(labels, scores, qid=qid, group=group, sample_weight=sample_weight)
+        return float(mean if metric.greater_is_better else -mean)
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
@@ -1001,7 +1010,9 @@ class Ranker(HintsAtParameters, BaseEstimator):
         chosen = correct_for_noise(self)
         for settings in wanted if chosen is None else wanted[:1]:
             given = settings.objective if chosen is None else chosen
-            objective = resolve_objective(given, self.random_state, self.n_jobs, self.lgb_params)
+            objective = resolve_objective(
+                given, self.random_state, self.n_jobs, self.lgb_params, self.eval_metric
+            )
             if bound is not None:
                 objective.set_params(observations=bound)
                 plain = [
@@ -1395,6 +1406,7 @@ def resolve_objective(
     random_state: int | None,
     n_jobs: int | None,
     lgb_params: Mapping[str, Any] | None = None,
+    eval_metric: Any = None,
 ) -> Objective:
     """Return the objective that the parameters of a Ranker stand for, checked; never the given one.
 
@@ -1404,6 +1416,7 @@ def resolve_objective(
     random_state : seed of an objective that has none of its own.
     n_jobs : threads of an objective that has no number of its own.
     lgb_params : LightGBM's parameters, among which some may be the objective's.
+    eval_metric : of which the first is what an objective optimises that was given no metric.
     """
     if random_state is not None:
         check_seed(random_state)
@@ -1416,6 +1429,9 @@ def resolve_objective(
     resolved: Objective = clone(given).with_lightgbm_params(said)
     if resolved.n_jobs is None:
         resolved.set_params(n_jobs=n_jobs)
+    judge = _first_metric(eval_metric)
+    if isinstance(resolved, YetiLoss) and judge is not None:
+        resolved.take_metric(judge)
     resolved.check_params()
     return resolved
 
@@ -1466,7 +1482,11 @@ def set_trained(
     if n_start_trees is None:
         ranker.booster_, n_start_trees = start.merged_into(boosted.booster, boosted.n_trees)
     ranker.objective_ = resolve_objective(
-        correct_for_noise(ranker), ranker.random_state, ranker.n_jobs, ranker.lgb_params
+        correct_for_noise(ranker),
+        ranker.random_state,
+        ranker.n_jobs,
+        ranker.lgb_params,
+        ranker.eval_metric,
     )
     ranker.evals_result_ = boosted.results
     ranker.n_boosters_ = boosted.n_boosters
@@ -1491,7 +1511,7 @@ def _named_metric(metric: Any) -> Any:
 
 def _first_metric(metrics: Any) -> Metric | None:
     """Return the metric that decides early stopping, where it has a name."""
-    named = _named_metric(metrics[0] if isinstance(metrics, list | tuple) else metrics)
+    named = _named_metric(metrics[0] if metrics and isinstance(metrics, list | tuple) else metrics)
     return None if named is None else get_metric(named)
 
 

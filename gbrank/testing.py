@@ -110,7 +110,7 @@ def _check_against_differences(
     plain = objective.plain_gradient()
     for shift in (0.0, 1.0):
         moved = scores * (1.0 + shift) + shift
-        first, second = _differences(plain, labels, moved, group)
+        first, second = _differences(plain.with_weights_at(moved), labels, moved, group)
         grad, hess = plain.grad_hess(labels, moved, group)
         scale = max(1.0, float(np.abs(first).max()))
         error = np.abs(grad - first).max() / scale

@@ -24,6 +24,7 @@ NAMES = [
     "08_at_scale",
     "09_your_data_frame",
     "10_explain_one_list",
+    "11_the_metric_you_report",
 ]
 
 

@@ -46,7 +46,7 @@ from gbrank.core.ids import as_ids, is_missing, number_runs, stable_argsort
 from gbrank.core.kernels import EXACT_MATH, kernel
 from gbrank.core.precision import single_labels as single_labels
 from gbrank.core.queries import QueryLayout
-from gbrank.core.rng import draw_categories, random_key, random_uniform
+from gbrank.core.rng import draw_categories, random_bits, random_key, random_uniform
 from gbrank.core.sorting import sort_by_score, sort_descending
 from gbrank.core.threads import cut_queries, resolve_n_jobs, share_pieces
 from gbrank.core.training_data import (
@@ -144,6 +144,7 @@ __all__ = [
     "plain_features",
     "query_folds",
     "query_strata",
+    "random_bits",
     "random_key",
     "random_uniform",
     "ranks",

@@ -29,15 +29,14 @@ def random_key(seed, iteration, query):
 
 
 @kernel(EXACT_MATH)
-def random_uniform(key_low, key_high, document):
-    """Return a number in [0, 1), a multiple of 2^-31, for one document of the query of a key.
+def random_bits(key_low, key_high, document):
+    """Return an integer of 31 random bits for one document of the query of a key.
 
     A 32-bit mixer (constants: Wellons, hash-prospector) keyed with both halves; 32-bit
     multiplications vectorise on every CPU with SSE4, 64-bit ones only with AVX-512.
 
-    >>> from gbrank.core.rng import random_key, random_uniform
-    >>> u = float(random_uniform(*random_key(0, 0, 0), 0))
-    >>> 0.0 <= u < 1.0
+    >>> from gbrank.core.rng import random_bits, random_key
+    >>> 0 <= int(random_bits(*random_key(0, 0, 0), 0)) < 2**31
     True
     """
     z = np.uint32(np.uint32(document) * np.uint32(0x9E3779B9) + np.uint32(key_low))
@@ -46,7 +45,19 @@ def random_uniform(key_low, key_high, document):
     z = np.uint32(z ^ (z >> np.uint32(15)) ^ np.uint32(key_high))
     z = np.uint32(z * np.uint32(0x735A2D97))
     z = np.uint32(z ^ (z >> np.uint32(15)))
-    return np.float64(np.int32(z >> np.uint32(1))) * (1.0 / 2147483648.0)
+    return np.int32(z >> np.uint32(1))
+
+
+@kernel(EXACT_MATH)
+def random_uniform(key_low, key_high, document):
+    """Return a number in [0, 1), a multiple of 2^-31, for one document of the query of a key.
+
+    >>> from gbrank.core.rng import random_key, random_uniform
+    >>> u = float(random_uniform(*random_key(0, 0, 0), 0))
+    >>> 0.0 <= u < 1.0
+    True
+    """
+    return np.float64(random_bits(key_low, key_high, document)) * (1.0 / 2147483648.0)
 
 
 def draw_categories(

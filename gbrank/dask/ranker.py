@@ -202,7 +202,7 @@ class DaskRanker(BaseEstimator):
         local = self._local_ranker()
         preset = local.preset
         objective = resolve_objective(
-            self.objective, self.random_state, self.n_jobs, self.lgb_params
+            self.objective, self.random_state, self.n_jobs, self.lgb_params, local.eval_metric
         )
         X = _blocks.check_features(X)
         column = qid if isinstance(qid, str) else self.qid
@@ -352,7 +352,7 @@ class DaskRanker(BaseEstimator):
         local = self._local_ranker()
         params = lightgbm_params(local.get_params(deep=False))
         objective = resolve_objective(
-            self.objective, self.random_state, self.n_jobs, self.lgb_params
+            self.objective, self.random_state, self.n_jobs, self.lgb_params, local.eval_metric
         )
         X = _blocks.check_features(X)
         queries = _blocks.query_blocks(

@@ -23,6 +23,7 @@ from gbrank.objectives.combined import with_labels_of as with_labels_of
 from gbrank.objectives.xendcg import XENDCG as XENDCG
 from gbrank.objectives.listnet import ListNet as ListNet
 from gbrank.objectives.lambdamart import LambdaMART as LambdaMART
+from gbrank.objectives.yetiloss import YetiLoss as YetiLoss
 from gbrank.objectives.squared import Squared as Squared
 from gbrank.objectives.cosine import Cosine as Cosine
 from gbrank.objectives.kl import KL as KL

@@ -39,3 +39,37 @@ def pair_terms(gap, discount_gap, edge, divisor):
     weight = gap * discount_gap / ((one + e) * (one + e) * divisor)
     # p is e / (1 + e) for a pair in the right order, 1 / (1 + e) for one in the wrong order
     return weight * (one + e) * (e if gap > zero else one), abs(weight) * e
+
+
+@kernel(part=True)
+def write_distances(score, scores, bins_per_unit, distances, edges):
+    """Write ``s_i - s_j`` and the upper edge of its bin, counted in bins from zero."""
+    for j in range(len(scores)):
+        distance = min(score - scores[j], FARTHEST)
+        distances[j] = np.float32(distance)
+        edges[j] = bin_edge(distance, bins_per_unit)
+
+
+@kernel(part=True)
+def accumulate(lambdas, hessians, lambda_sums, hessian_sums):
+    """Add the terms to the lower documents; return the sums for the upper one."""
+    total, total_abs, total_hessian = np.float32(0.0), np.float32(0.0), np.float32(0.0)
+    for j in range(len(lambdas)):
+        lambda_sums[j] += lambdas[j]
+        hessian_sums[j] += hessians[j]
+        total += lambdas[j]
+        total_abs += abs(lambdas[j])
+        total_hessian += hessians[j]
+    return total, total_abs, total_hessian
+
+
+@kernel(part=True)
+def write_step(sigmoid, norm, sum_abs, order, lambda_sums, hessian_sums, grad, hess):
+    """Write gradient and hessian of a list from the sums of its places."""
+    scale = sigmoid
+    sum_of_lambdas = 2.0 * sigmoid * sum_abs
+    if norm and sum_of_lambdas > 0.0:
+        scale *= np.log2(1.0 + sum_of_lambdas) / sum_of_lambdas
+    for i in range(len(grad)):
+        grad[order[i]] = np.float32(scale * lambda_sums[i])
+        hess[order[i]] = np.float32(scale * sigmoid * hessian_sums[i])

@@ -23,9 +23,9 @@ _ALIASES = {
 _NEAR = {
     "rank:ndcg": "'lambdamart'",
     "rank:pairwise": "'pairwise_logistic'",
-    "rank:map": "'lambdamart' or 'gain_pairwise' on labels 0 and 1",
-    "YetiRank": "Smoothed('lambdamart', noise='logistic')",
-    "YetiRankPairwise": "Smoothed('lambdamart', noise='logistic')",
+    "rank:map": "LambdaMART(metric='map')",
+    "YetiRank": "'yetiloss'",
+    "YetiRankPairwise": "'yetiloss'",
     "PairLogit": "'pairwise_logistic'",
     "PairLogitPairwise": "'pairwise_logistic'",
     "QueryRMSE": "'squared'",

@@ -179,6 +179,19 @@ class Objective(BaseEstimator, ABC):
         """
         return self
 
+    def with_weights_at(self, scores: ArrayLike) -> "Objective":
+        """Return the loss whose gradient is that of this one at these scores, for all scores.
+
+        It is the same loss, but for objectives that take weights of pairs from the scores and
+        leave out, in the gradient, how these change: they return a copy whose weights stay those
+        of ``scores``, so that differences can check the gradient.
+
+        Parameters
+        ----------
+        scores : score of each row.
+        """
+        return self
+
     # --- parameters that were not given --------------------------------------------------------
 
     def value_of(self, name: str) -> Any:

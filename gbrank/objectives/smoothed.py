@@ -33,32 +33,17 @@ from gbrank.core import (
     check_number,
     check_seed,
     kernel,
-    log,
     random_key,
-    random_uniform,
 )
+from gbrank.objectives._noise import NOISES, draw_noise
 from gbrank.objectives._registry import register_objective
 from gbrank.objectives._wrapped import WrappedObjective
 from gbrank.objectives.base import Objective
 
-_NOISES = {"gumbel": 0, "logistic": 1, "normal": 2}
 # A stream of its own: the wrapped objective may have the same seed.
 _STREAM = 0x5A007
-# Uniform numbers are multiples of 2^-31 from 0; half a step more keeps logarithms finite.
-_HALF_STEP = 2.0**-32
 # Iterations, for each sample, after which steps are half as long.
 _HALVED_AFTER = 30.0
-
-
-@kernel(EXACT_MATH)
-def _noise(kind, low, high, document):
-    u = random_uniform(low, high, 2 * document) + _HALF_STEP
-    if kind == 0:
-        return -log(-log(u))
-    if kind == 1:
-        return log(u) - log(1.0 - u)
-    angle = 2.0 * np.pi * random_uniform(low, high, 2 * document + 1)
-    return np.sqrt(-2.0 * log(u)) * np.cos(angle)
 
 
 @kernel(EXACT_MATH)
@@ -66,7 +51,7 @@ def _add_noise(first, last, bounds, scores, scale, kind, seed, draw, noisy):
     for q in range(first, last):
         low, high = random_key(seed + _STREAM, draw, q)
         for i in range(bounds[q], bounds[q + 1]):
-            noisy[i] = scores[i] + scale * _noise(kind, low, high, i - bounds[q])
+            noisy[i] = scores[i] + scale * draw_noise(kind, low, high, i - bounds[q])
 
 
 @kernel()
@@ -175,7 +160,7 @@ class Smoothed(WrappedObjective):
         super().check_params()
         check_number("scale", self.scale, low=0.0)
         check_integer("samples", self.samples, low=1)
-        check_choice("noise", self.noise, tuple(_NOISES))
+        check_choice("noise", self.noise, tuple(NOISES))
         check_seed(self.value_of("random_state"))
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
@@ -184,7 +169,7 @@ class Smoothed(WrappedObjective):
         return inner.make_step(labels, layout), np.empty(layout.n_rows), one[0], one[1]
 
     def kernel_params(self) -> tuple[Any, ...]:
-        kind, seed = _NOISES[self.noise], int(self.value_of("random_state"))
+        kind, seed = NOISES[self.noise], int(self.value_of("random_state"))
         return float(self.scale), int(self.samples), kind, seed
 
     def query_loss(
@@ -194,8 +179,8 @@ class Smoothed(WrappedObjective):
         for sample in range(self.samples):
             draw = iteration * self.samples + sample
             low, high = random_key(self.value_of("random_state") + _STREAM, draw, query)
-            kind = _NOISES[self.noise]
-            noise = np.array([_noise(kind, low, high, i) for i in range(bounds[1])])
+            kind = NOISES[self.noise]
+            noise = np.array([draw_noise(kind, low, high, i) for i in range(bounds[1])])
             noisy = scores + self.scale * noise
             total += self.inner.query_loss(labels, noisy, query=query, iteration=draw)
         return total / self.samples

@@ -7,7 +7,7 @@ from scipy import stats
 from gbrank import XENDCG, LambdaMART, ListNet, Ranker, Smoothed, list_objectives
 from gbrank.core.rng import random_key
 from gbrank.data import make_ranking
-from gbrank.objectives.smoothed import _NOISES, _noise
+from gbrank.objectives._noise import NOISES, draw_noise
 from gbrank.testing import check_objective
 
 
@@ -17,10 +17,10 @@ def test_every_objective_keeps_the_contract(name, samples):
     check_objective(Smoothed(name, scale=0.5, samples=samples))
 
 
-@pytest.mark.parametrize("noise", list(_NOISES))
+@pytest.mark.parametrize("noise", list(NOISES))
 def test_noise_has_its_distribution(noise):
     draws = [
-        _noise(_NOISES[noise], *random_key(1, iteration, query), document)
+        draw_noise(NOISES[noise], *random_key(1, iteration, query), document)
         for iteration in range(10)
         for query in range(20)
         for document in range(40)
