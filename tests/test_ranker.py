@@ -238,7 +238,7 @@ def test_bad_input_is_one_clear_error(change, kind, message):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"objective": "nonsense"}, r"objective must be one of \[.*'xendcg'\].* got 'nonsense'"),
+        ({"objective": "nonsense"}, r"objective must be one of \[.*'xendcg'.*\].* got 'nonsense'"),
         ({"n_estimators": 0}, r"n_estimators must be an integer >= 1, got 0"),
         ({"early_stopping_rounds": 3, "validation_fraction": None}, r"needs an evaluation set"),
         ({"validation_fraction": 1.5}, r"validation_fraction must be a number in \(0, 1\]"),
