@@ -9,9 +9,16 @@ terms of the Neumann series of ``(I - S)^-1``::
     g = D (I + S + ... + S^K) D^-1 (rho - phi)
 
 Each term is one pass over the list, because ``D S D^-1`` times a vector ``v`` is
-``rho_i (sum_j w_j - w_i)`` with ``w = v / (1 - rho)``. S is row-stochastic, so the series does not
-converge and K is small by design; odd K is refused, because for two documents S has eigenvalue -1
-and the numerator would be exactly zero. At every order the numerators of a query sum to zero.
+``rho_i (sum_j w_j - w_i)`` with ``w = v / (1 - rho)``. Odd K is refused, because for two documents
+S has eigenvalue -1 and the numerator would be exactly zero. At every order the numerators of a
+query sum to zero. From three documents on the series converges, as gradients sum to zero, and its
+limit is known::
+
+    (1 - rho) (rho - phi) - c rho (1 - rho),
+    c = sum (1 - rho) (rho - phi) / sum rho (1 - rho)
+
+which is Newton's step for two documents too, where every even order takes twice that
+(``neumann_order="exact"``; docs/theory/softmax.md has the proof, and how close orders come).
 
 Where one document holds nearly all the probability, ``1 - rho`` and ``sum_j w_j - w_i`` of that
 document are differences of nearly equal numbers. Its sums are then taken over the others alone.
@@ -36,8 +43,8 @@ from gbrank.core import FloatArray, IntArray, exp, kernel
 from gbrank.objectives.base import Objective
 
 NEUMANN_ORDERS = (0, 2, 4)
-#: In place of an order: bounded steps for every query.
-BOUNDED = -1
+#: In place of an order: bounded steps for every query, and the limit of all orders.
+BOUNDED, EXACT = -1, 1
 #: Excess of a query's loss over that of equal scores, log m, from which on its steps are bounded.
 LOST = 5.0
 _NEVER = np.iinfo(np.int64).max
@@ -54,11 +61,13 @@ FARTHEST = 1e300
 
 
 def check_neumann_order(order: Any) -> None:
-    """Refuse any order but 0, 2 and 4."""
+    """Refuse any order but 0, 2, 4 and "exact"."""
+    if isinstance(order, str) and order == "exact":
+        return
     if isinstance(order, bool) or not isinstance(order, Integral) or order not in NEUMANN_ORDERS:
         raise ValueError(
-            f"neumann_order must be one of {NEUMANN_ORDERS}, got {order!r}; odd orders give a zero "
-            "or reversed step for two documents"
+            f'neumann_order must be one of {NEUMANN_ORDERS} or "exact", got {order!r}; odd orders '
+            "give a zero or reversed step for two documents"
         )
 
 
@@ -67,7 +76,7 @@ class SoftmaxObjective(Objective):
 
     scratch_rows: ClassVar[int] = SOFTMAX_ROWS + 1
     longest_short = LONGEST_SHORT
-    neumann_order: int
+    neumann_order: int | str
     _bounded = False
 
     @property
@@ -85,7 +94,9 @@ class SoftmaxObjective(Objective):
 
     def kernel_order(self) -> int:
         """Return the order as the step takes it."""
-        return BOUNDED if self._bounded else int(self.neumann_order)
+        if self._bounded:
+            return BOUNDED
+        return EXACT if self.neumann_order == "exact" else int(self.neumann_order)
 
 
 def log_partition(scores: FloatArray, eps: float = 0.0) -> float:
@@ -143,6 +154,9 @@ def softmax_step(
         sum_w += w[i]
         grad[i] = np.float32(first)
         hess[i] = np.float32(p * (1.0 - p))
+    if order == EXACT:
+        _exact_numerator(rho, w, -1, 0.0, grad)
+        return
     for _ in range(order):
         next_sum = 0.0
         for i in range(m):
@@ -151,6 +165,23 @@ def softmax_step(
             w[i] = term * inverse_rest[i]
             next_sum += w[i]
         sum_w = next_sum
+
+
+@kernel()
+def _exact_numerator(rho, w, at, rest_at, grad):
+    """Write the limit of all orders; ``w`` is the gradient divided by ``1 - rho``.
+
+    ``rest_at`` is ``1 - rho`` of document ``at``, where there is one that holds nearly all.
+    """
+    total, weight = 0.0, 0.0
+    for i in range(len(grad)):
+        rest = rest_at if i == at else 1.0 - rho[i]
+        total += rest * rest * w[i]
+        weight += rho[i] * rest
+    c = total / max(weight, _SMALLEST_REST)
+    for i in range(len(grad)):
+        rest = rest_at if i == at else 1.0 - rho[i]
+        grad[i] = np.float32(rest * (rest * w[i] - c * rho[i]))
 
 
 @kernel()
@@ -198,6 +229,9 @@ def _dominated_step(scores, top, eps, target, target_sum, order, rho, w, grad, h
         w[i] = first / (rest if i == at else 1.0 - rho[i])
         if i != at:
             sum_others += w[i]
+    if order == EXACT:
+        _exact_numerator(rho, w, at, rest, grad)
+        return
     for _ in range(order):
         sum_w, next_sum = sum_others + w[at], 0.0
         for i in range(m):

@@ -38,8 +38,9 @@ class ListNet(SoftmaxObjective):
     ----------
     temperature : float >= 1e-6, default=1.0
         Divides the labels; 1.0 is the original.
-    neumann_order : {0, 2, 4}, default=2
-        Off-diagonal hessian carried by the gradient; 0 gives the plain gradient.
+    neumann_order : {0, 2, 4, "exact"}, default=2
+        Off-diagonal hessian carried by the gradient; 0 gives the plain gradient, "exact"
+        Newton's step with the full Hessian.
     k : int >= 1, default=None
         Count labels below the k-th largest of a query as 0; ``None`` takes all as they are.
     n_jobs : int, default=None
@@ -68,7 +69,7 @@ class ListNet(SoftmaxObjective):
     def __init__(
         self,
         temperature: float = 1.0,
-        neumann_order: int = 2,
+        neumann_order: int | str = 2,
         k: int | None = None,
         *,
         n_jobs: int | None = None,

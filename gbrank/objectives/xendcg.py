@@ -160,9 +160,10 @@ class XENDCG(SoftmaxObjective):
         Drawn per document at every iteration; drawn with less and less spread; chosen so that the
         bound is tightest; or a constant. With 1.0 a query without a relevant document has no target
         and is left out.
-    neumann_order : {0, 2, 4}, default=2
+    neumann_order : {0, 2, 4, "exact"}, default=2
         Off-diagonal hessian carried by the gradient; 0 gives the plain gradient, 2 is what
-        LightGBM's ``rank_xendcg`` does.
+        LightGBM's ``rank_xendcg`` does, "exact" is Newton's step
+        with the full Hessian, of which 2 hardly differs.
     eps : float, default=0.0
         Weight of a nonexistent document that takes probability from the others.
     random_state : int, default=None
@@ -202,7 +203,7 @@ class XENDCG(SoftmaxObjective):
     def __init__(
         self,
         gamma: str | float = "uniform",
-        neumann_order: int = 2,
+        neumann_order: int | str = 2,
         eps: float = 0.0,
         random_state: int | None = None,
         generator: str = "counter",
@@ -262,6 +263,8 @@ class XENDCG(SoftmaxObjective):
             )
         check_neumann_order(self.neumann_order)
         check_number("eps", self.eps, low=0.0)
+        if self.neumann_order == "exact" and self.eps > 0:
+            raise ValueError(f'neumann_order="exact" goes with eps=0, got eps={self.eps!r}')
         check_seed(self.value_of("random_state"))
         check_number("anneal", self.anneal, low=0.0, low_open=True)
         check_choice("generator", self.generator, ("counter", "lightgbm"))

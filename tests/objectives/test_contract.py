@@ -16,6 +16,7 @@ VARIANTS = [
     XENDCG(gamma="annealed", anneal=3.0),
     XENDCG(gamma="tight"),
     ListNet(temperature=0.3, neumann_order=4),
+    ListNet(neumann_order="exact"),
     LambdaMART(norm=False, truncation_level=3, sigmoid=2.0),
     LambdaMART(gain="linear"),
     LambdaMART(gain=[0, 1, 3, 7, 15]),

@@ -169,7 +169,7 @@ def test_huge_gains_with_the_euclidean_norm():
         (lambda: KL(norm_at=1.5), "norm_at must be an integer"),
         (lambda: KL(gain="cubic"), 'gain must be "exp", "linear"'),
         (lambda: KL(discount="cubic"), "discount must be one of"),
-        (lambda: Bregman(link="probit"), "link must be 'logistic', got 'probit'"),
+        (lambda: Bregman(link="probit"), "link must be 'logistic' or a tuple of two functions"),
         (lambda: QNorm(q=1.9), r'q must be a number in \[2, 1000\] or "auto", got 1.9'),
         (lambda: QNorm(q="max"), r"q must be 'auto' or a number in \[2, 1000\], got 'max'"),
         (lambda: QNorm(form="plain"), "form must be 'penalized' or 'normalized', got 'plain'"),

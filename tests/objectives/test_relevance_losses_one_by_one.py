@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from gbrank import KL, Bregman, Cosine, QNorm, Squared
+from gbrank.testing import check_objective
+from gbrank.theory import find_counterexample
 
 # One query with u = (1, 1/3, 0): gains 3, 1, 0 over the best gain.
 LABELS, U = [2.0, 1.0, 0.0], np.array([1.0, 1 / 3, 0.0])
@@ -332,3 +334,92 @@ def test_q_norms_of_tiny_scores(q, form):
     assert np.isfinite(grad).all()
     assert (hess > 0).all()
     assert np.isfinite(objective.loss(LABELS, np.full(3, -base), [3])).all()
+
+
+# --- Bregman with a link of one's own -------------------------------------------------------------
+
+
+def quadratic(t):
+    return 0.5 * t * t
+
+
+def identity(t):
+    return t
+
+
+def softplus(t):
+    return np.logaddexp(0.0, t)
+
+
+def logistic(t):
+    return 1 / (1 + np.exp(-np.clip(t, -700, 700)))
+
+
+def exponential(t):
+    return np.exp(np.minimum(t, 600.0))
+
+
+def steep(t):
+    return np.where(t > 0, t**4 / 4, 0.0) + 0.05 * t * t
+
+
+def steep_derivative(t):
+    return np.where(t > 0, t**3, 0.0) + 0.1 * t
+
+
+def test_a_link_of_ones_own_gives_the_losses_that_are_there():
+    labels, scores, group = np.array([2.0, 0.0, 1.0, 0.0, 3.0]), np.linspace(-1, 2, 5), [3, 2]
+    pairs = [
+        ((quadratic, identity), Squared(center=True), 2.0),
+        ((softplus, logistic), Bregman(), 1.0),
+        ((exponential, exponential), KL(), 1.0),
+    ]
+    for link, known, times in pairs:
+        grad, hess = Bregman(link=link).grad_hess(labels, scores, group)
+        expected, _ = known.grad_hess(labels, scores, group)
+        np.testing.assert_allclose(times * grad, expected, rtol=1e-5, atol=1e-6)
+        assert (np.abs(grad) <= 2 * hess + 1e-6).all()
+
+
+@pytest.mark.parametrize(
+    "link", [(quadratic, identity), (softplus, logistic), (steep, steep_derivative)]
+)
+def test_a_link_of_ones_own_keeps_the_contract_and_is_consistent(link):
+    check_objective(Bregman(link=link))
+    assert find_counterexample(Bregman(link=link), m=3, trials=60) is None
+
+
+def minus_quadratic(t):
+    return -0.5 * t * t
+
+
+def minus_identity(t):
+    return -t
+
+
+@pytest.mark.parametrize(
+    ("link", "message"),
+    [
+        (quadratic, "a tuple of two functions, a convex one and its derivative"),
+        ((quadratic,), "a tuple of two functions"),
+        ((minus_quadratic, minus_identity), "derivative must increase, or the loss is not convex"),
+        ((quadratic, exponential), r"at -10 it is .*, but differences of the function say -10"),
+        ((np.sum, identity), "function must return one finite number for each number"),
+        ((quadratic, np.log), "derivative must return one finite number for each number"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:invalid value", "ignore:divide by zero")
+def test_links_that_are_none_are_refused(link, message):
+    with pytest.raises(ValueError, match=message):
+        Bregman(link=link)
+
+
+def test_a_link_that_does_not_reach_relevance_is_refused():
+    def half(t):
+        return 0.1 * logistic(t)
+
+    def of_half(t):
+        return 0.1 * softplus(t)
+
+    with pytest.raises(ValueError, match="must reach the mean relevance of every list"):
+        Bregman(link=(of_half, half)).grad_hess([2, 1, 0], [0.0] * 3, [3])

@@ -139,3 +139,47 @@ def test_one_document_that_holds_nearly_all_the_probability(spread, order):
                 phi = np.array([t / sum(targets) for t in targets], dtype=float)
                 hessian = (np.array(rho, dtype=float) + phi) / 2
             np.testing.assert_allclose(hess, hessian, rtol=1e-5, atol=1e-30)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 40), st.integers(0, 2**31), st.sampled_from([1.0, 4.0]))
+def test_the_exact_order_is_newtons_step(m, seed, spread):
+    """H x = g for x = numerator / hessian, and it is the limit of the orders from m = 3 on."""
+    rng = np.random.default_rng(seed)
+    labels, scores = rng.integers(0, 5, m).astype(float), spread * rng.normal(size=m)
+    rho, phi = (np.exp(x - x.max()) / np.exp(x - x.max()).sum() for x in (scores, labels))
+    hessian = np.diag(rho) - np.outer(rho, rho)
+    numerator, denominator = ListNet(neumann_order="exact").grad_hess(labels, scores, [m])
+    loss = ListNet().loss(labels, scores, [m])[0]
+    if loss > np.log(m) + 5.0:
+        return  # lost: bounded steps
+    np.testing.assert_allclose(denominator, rho * (1 - rho), rtol=1e-4, atol=1e-12)
+    step = numerator.astype(float) / denominator
+    np.testing.assert_allclose(hessian @ step, rho - phi, atol=1e-5)
+    assert abs(numerator.sum(dtype=float)) < 1e-5
+    if m >= 3 and spread == 1.0:
+        limit = dense_numerator(rho, rho - phi, 400)
+        np.testing.assert_allclose(numerator, limit, atol=2e-4)
+    if m == 2:  # every even order takes twice that step
+        twice = ListNet(neumann_order=2).grad_hess(labels, scores, [m])[0]
+        np.testing.assert_allclose(twice, 2 * numerator, rtol=1e-4, atol=1e-7)
+
+
+def test_how_close_orders_come_to_newtons_step():
+    """What docs/theory/softmax.md says of 200 random lists of 8 to 99 documents."""
+    rng = np.random.default_rng(0)
+    cosines = {0: [], 2: [], 4: []}
+    for _ in range(200):
+        m = int(rng.integers(8, 100))
+        labels, scores = rng.choice(5, m, p=[0.5, 0.2, 0.15, 0.1, 0.05]), rng.normal(size=m)
+        exact = ListNet(neumann_order="exact").grad_hess(labels, scores, [m])[0].astype(float)
+        for order, found in cosines.items():
+            other = ListNet(neumann_order=order).grad_hess(labels, scores, [m])[0].astype(float)
+            found.append(other @ exact / np.sqrt((other @ other) * (exact @ exact)))
+    assert [round(min(found), 3) for found in cosines.values()] == [0.969, 0.982, 0.992]
+    assert [round(float(np.median(found)), 4) for found in cosines.values()] == [0.9996, 1.0, 1.0]
+
+
+def test_the_exact_order_has_no_eps():
+    with pytest.raises(ValueError, match=r'neumann_order="exact" goes with eps=0, got eps=0\.5'):
+        XENDCG(neumann_order="exact", eps=0.5)
