@@ -39,6 +39,7 @@ from gbrank.metrics.conventions import SKIP as SKIP
 from gbrank.metrics.dcg import dcg_score
 from gbrank.metrics.err import err_score
 from gbrank.metrics.ndcg import ndcg_score
+from gbrank.metrics.observed import observed_disagreement, observed_feval, observed_scorer
 from gbrank.metrics.pairwise import pairwise_disagreement
 from gbrank.metrics.precision import precision_at_k
 from gbrank.metrics.recall import recall_at_k
@@ -61,6 +62,9 @@ __all__ = [
     "get_scorer",
     "list_metrics",
     "ndcg_score",
+    "observed_disagreement",
+    "observed_feval",
+    "observed_scorer",
     "pairwise_disagreement",
     "precision_at_k",
     "recall_at_k",
