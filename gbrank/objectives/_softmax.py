@@ -92,6 +92,11 @@ class SoftmaxObjective(Objective):
         twin._bounded = True
         return twin
 
+    @property
+    def has_short_form(self) -> bool:
+        """Whether the kernel for short lists has steps of this kind."""
+        return not self._bounded and self.neumann_order != "exact"
+
     def kernel_order(self) -> int:
         """Return the order as the step takes it."""
         if self._bounded:

@@ -88,8 +88,8 @@ class ListNet(SoftmaxObjective):
 
     @property
     def short_kernel(self) -> Callable[..., None] | None:  # type: ignore[override]
-        """The kernel for short lists, which has no bounded form."""
-        return None if self._bounded else short_drawn_block
+        """The kernel for short lists, which has no bounded and no exact form."""
+        return short_drawn_block if self.has_short_form else None
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         labels = keep_top(labels, layout.bounds, self.k)

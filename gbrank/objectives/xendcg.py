@@ -156,9 +156,10 @@ class XENDCG(SoftmaxObjective):
 
     Parameters
     ----------
-    gamma : {"uniform", "annealed", "tight"} or float in [0, 1], default="uniform"
+    gamma : {"uniform", "annealed", "tight"}, float in [0, 1] or callable, default="uniform"
         Drawn per document at every iteration; drawn with less and less spread; chosen so that the
-        bound is tightest; or a constant. With 1.0 a query without a relevant document has no target
+        bound is tightest; a constant; or a function that returns a number in [0, 1] for each label
+        of an array. With 1.0 a query without a relevant document has no target
         and is left out.
     neumann_order : {0, 2, 4, "exact"}, default=2
         Off-diagonal hessian carried by the gradient; 0 gives the plain gradient, 2 is what
@@ -202,7 +203,7 @@ class XENDCG(SoftmaxObjective):
 
     def __init__(
         self,
-        gamma: str | float = "uniform",
+        gamma: str | float | Callable[[FloatArray], Any] = "uniform",
         neumann_order: int | str = 2,
         eps: float = 0.0,
         random_state: int | None = None,
@@ -235,7 +236,7 @@ class XENDCG(SoftmaxObjective):
     @property
     def short_kernel(self) -> Callable[..., None] | None:  # type: ignore[override]
         """The kernel for short lists, which rarer forms of the loss do without."""
-        usual = self.kernel is drawn_block and self.eps == 0 and not self._bounded
+        usual = self.kernel is drawn_block and self.eps == 0 and self.has_short_form
         return short_drawn_block if usual else None
 
     @property
@@ -245,7 +246,7 @@ class XENDCG(SoftmaxObjective):
     @property
     def uses_random_numbers(self) -> bool:  # type: ignore[override]
         """Whether gamma is drawn."""
-        return self.gamma in ("uniform", "annealed")
+        return isinstance(self.gamma, str) and self.gamma in ("uniform", "annealed")
 
     @property
     def shift_invariant(self) -> bool:  # type: ignore[override]
@@ -257,7 +258,7 @@ class XENDCG(SoftmaxObjective):
             check_choice(
                 "gamma", self.gamma, ("uniform", "annealed", "tight"), also="a number in [0, 1]"
             )
-        else:
+        elif not callable(self.gamma):
             check_number(
                 "gamma", self.gamma, low=0.0, high=1.0, also='"uniform", "annealed" or "tight"'
             )
@@ -274,7 +275,21 @@ class XENDCG(SoftmaxObjective):
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         powers = compute_gains(labels, "exp", layout) + 1.0
-        return powers, layout.sizes > 1, never_lost(layout.n_queries)
+        own = powers - self._own_gamma(labels)
+        return own, layout.sizes > 1, never_lost(layout.n_queries)
+
+    def _own_gamma(self, labels: FloatArray) -> FloatArray | float:
+        """Return gamma of a function, which is taken off ``2^r`` once for all; else 0."""
+        if isinstance(self.gamma, str) or not callable(self.gamma):
+            return 0.0
+        values: FloatArray = np.asarray(self.gamma(labels), dtype=np.float64)
+        if values.shape != labels.shape or not ((values >= 0) & (values <= 1)).all():
+            raise ValueError(
+                "gamma must return a number in [0, 1] for each label, but for "
+                f"{len(labels)} labels it returned shape {values.shape}, from "
+                f"{values.min(initial=np.inf):g} to {values.max(initial=-np.inf):g}"
+            )
+        return values
 
     def kernel_params(self) -> tuple[Any, ...]:
         step, seed = (float(self.eps), self.kernel_order()), int(self.value_of("random_state"))
@@ -288,7 +303,7 @@ class XENDCG(SoftmaxObjective):
     def _interval(self) -> tuple[float, float, float]:
         """Return middle and width of gamma's interval, and the trees in which it shrinks by e."""
         if not isinstance(self.gamma, str):
-            return float(self.gamma), 0.0, np.inf
+            return 0.0 if callable(self.gamma) else float(self.gamma), 0.0, np.inf
         return 0.5, 1.0, float(self.anneal) if self.gamma == "annealed" else np.inf
 
     def query_loss(
@@ -297,16 +312,17 @@ class XENDCG(SoftmaxObjective):
         costs = log_partition(scores, self.eps) - scores
         if len(labels) < 2:
             return 0.0
-        if self.gamma == "tight":
+        if isinstance(self.gamma, str) and self.gamma == "tight":
             return _least_loss(2.0**labels, costs)
         target = np.empty(len(labels))
         seed = int(self.value_of("random_state"))
         if self._draws_as_lightgbm:
             _lightgbm_target(2.0**labels, seed, iteration, query, target)
         else:
+            powers = 2.0**labels - self._own_gamma(labels)
             middle, spread, anneal = self._interval()
             spread *= float(np.exp(-iteration / anneal))
-            drawn_target(2.0**labels, middle, spread, seed, iteration, query, target)
+            drawn_target(powers, middle, spread, seed, iteration, query, target)
         return float(target @ costs / target.sum()) if target.sum() > 0 else 0.0
 
 

@@ -76,7 +76,8 @@ def xendcg_bound(
         which = f", query {int(np.argmin(best))} has none" if layout.n_queries else ""
         raise ValueError(f"every query needs a document with a label > 0{which}")
     losses = objective.loss(labels, scores, group, iteration=iteration)
-    gamma = 0.0 if isinstance(objective.gamma, str) else float(objective.gamma)
+    gamma = objective.gamma
+    gamma = 0.0 if isinstance(gamma, str) or callable(gamma) else float(gamma)
     return float(np.exp(-losses.mean()) - (1.0 - gamma) * (1.0 / best).mean())
 
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gbrank import XENDCG, ListNet
+from gbrank.testing import check_objective
 
 
 def dense_numerator(rho, gradient, order):
@@ -183,3 +184,21 @@ def test_how_close_orders_come_to_newtons_step():
 def test_the_exact_order_has_no_eps():
     with pytest.raises(ValueError, match=r'neumann_order="exact" goes with eps=0, got eps=0\.5'):
         XENDCG(neumann_order="exact", eps=0.5)
+
+
+def gamma_by_label(labels):
+    return np.where(labels > 0, 0.25, 1.0)
+
+
+def test_gamma_as_a_function_of_labels():
+    """Definition 1 has one gamma a document: here 1 for labels of 0, which then get no target."""
+    labels, scores = np.array([2.0, 0.0, 1.0]), np.array([0.5, -1.0, 0.0])
+    phi = np.array([4 - 0.25, 0.0, 2 - 0.25]) / 5.5
+    rho = np.exp(scores) / np.exp(scores).sum()
+    objective = XENDCG(gamma=gamma_by_label, neumann_order=0)
+    grad, _ = objective.grad_hess(labels, scores, [3])
+    np.testing.assert_allclose(grad, rho - phi, rtol=1e-5)
+    assert objective.loss(labels, scores, [3])[0] == pytest.approx(-phi @ np.log(rho))
+    check_objective(XENDCG(gamma=gamma_by_label))
+    with pytest.raises(ValueError, match=r"gamma must return a number in \[0, 1\] for each label"):
+        XENDCG(gamma=np.negative).grad_hess(labels, scores, [3])
