@@ -26,13 +26,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gbrank.core import FloatArray, QueryLayout, check_integer, check_seed, kernel
+from gbrank.core import (
+    FloatArray,
+    QueryLayout,
+    check_choice,
+    check_integer,
+    check_seed,
+    kernel,
+)
 from gbrank.objectives._drawn_labels import DrawnLabels
 from gbrank.objectives._observed import bind_observations, check_observations, query_weights
 from gbrank.objectives._registry import register_objective
 from gbrank.objectives._wrapped import WrappedObjective
 from gbrank.objectives.base import Objective
-from gbrank.preferences import get_method
+from gbrank.preferences import aggregation_order, get_method
 
 
 @kernel()
@@ -82,8 +89,9 @@ class UStatistic(WrappedObjective):
         best of seven on comparisons drawn from three sets of real data, with "kl",
         "bregman_logistic" and "gain_pairwise" close behind; "squared", which the paper has, is far
         behind, because it learns the level of each query too (``Squared(center=True)`` does not).
-    order : int >= 1, default=None
-        How many observations are drawn; ``None`` aggregates all of them, once.
+    order : int >= 1 or "auto", default=None
+        How many observations are drawn; ``None`` aggregates all of them, once; "auto" takes
+        :func:`gbrank.preferences.aggregation_order` of the number of all observations.
     method : str, default="log_odds"
         How observations become scores: a name of :data:`gbrank.preferences.METHODS`.
     random_state : int, default=None
@@ -129,7 +137,7 @@ class UStatistic(WrappedObjective):
         observations: Any = None,
         *,
         base: str | Objective = "qnorm",
-        order: int | None = None,
+        order: int | str | None = None,
         method: str = "log_odds",
         random_state: int | None = None,
         method_params: Mapping[str, Any] | None = None,
@@ -162,8 +170,10 @@ class UStatistic(WrappedObjective):
                 "base must have a gain for fractional labels, which aggregates are, but its gain "
                 f"is a table: {gain!r}"
             )
-        if self.order is not None:
-            check_integer("order", self.order, low=1, also="None")
+        if isinstance(self.order, str):
+            check_choice("order", self.order, ("auto",), also="an integer >= 1 or None")
+        elif self.order is not None:
+            check_integer("order", self.order, low=1, also='"auto" or None')
         get_method(self.method).read_parameters(**self._method_params())
         check_seed(self.value_of("random_state"))
 
@@ -186,8 +196,11 @@ class UStatistic(WrappedObjective):
         bound = bind_observations(self.observations, labels, layout, type(self).__name__)
         method = get_method(self.method)
         numbers = method.read_parameters(**self._method_params())
-        order = None if self.order is None else int(self.order)
-        return DrawnLabels(bound, method, numbers, order, int(self.value_of("random_state")))
+        order = self.order
+        if isinstance(order, str):
+            order = aggregation_order(max(1, len(bound.observation_weight)))
+        drawn = None if order is None else int(order)
+        return DrawnLabels(bound, method, numbers, drawn, int(self.value_of("random_state")))
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         base, drawn_labels = self.inner, self._drawn_labels(labels, layout)

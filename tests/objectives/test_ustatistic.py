@@ -319,3 +319,21 @@ def test_what_does_not_fit_is_refused_before_any_work():
         UStatistic(Comparisons(None, [0], [1]), method="cascade").grad_hess(*rows, [5])
     with pytest.raises(ValueError, match="7"):
         UStatistic(PartialOrders(None, [[(0, 7)]])).grad_hess(*rows, [5])
+
+
+def test_the_automatic_order_is_that_of_the_rule():
+    """Of 10,000 observations 14 are drawn (section 4 of the paper)."""
+    rng = np.random.default_rng(0)
+    pairs = rng.integers(0, 20, (10_000, 2))
+    winner, loser = pairs[:, 0], (pairs[:, 0] + 1 + pairs[:, 1] % 19) % 20
+    observations = Comparisons(None, winner, loser)
+    zeros, scores = np.zeros(20), rng.normal(size=20)
+    for one, other in zip(
+        UStatistic(observations, order="auto").grad_hess(zeros, scores, [20]),
+        UStatistic(observations, order=14).grad_hess(zeros, scores, [20]),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(one, other)
+    assert UStatistic(observations, order="auto").uses_random_numbers
+    with pytest.raises(ValueError, match="order must be 'auto' or an integer >= 1 or None"):
+        UStatistic(observations, order="most")
