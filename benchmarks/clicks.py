@@ -3,6 +3,7 @@
     python benchmarks/clicks.py coverage --logs 100
     python benchmarks/clicks.py scale --rows 10000000
     python benchmarks/clicks.py ranking --data FOLDER --model position --strength 1
+    python benchmarks/clicks.py logs --data FOLDER
     python benchmarks/clicks.py page
 
 Every part writes ``benchmarks/results/clicks/PART.json`` and goes on where it stopped.
@@ -10,7 +11,7 @@ Every part writes ``benchmarks/results/clicks/PART.json`` and goes on where it s
 
 import argparse
 
-from click_study import coverage, ranking, scale, store
+from click_study import coverage, logs, page, ranking, scale, store
 from common.real_data import data_folder
 
 
@@ -31,12 +32,19 @@ def main() -> None:
     three.add_argument("--folds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
     three.add_argument("--sets", nargs="+", default=list(ranking.SETS))
     three.add_argument("--only", nargs="+", help="contestants, if not all")
+    four = parts.add_parser("logs")
+    four.add_argument("--data", help="folder of the data sets; else GBRANK_DATA")
+    parts.add_parser("page")
     given = parser.parse_args()
     store.use_folder(given.out)
     if given.part == "coverage":
         coverage.run(given.logs)
     elif given.part == "scale":
         scale.run(given.rows)
+    elif given.part == "logs":
+        logs.run(data_folder(given.data))
+    elif given.part == "page":
+        page.write()
     elif given.part == "ranking":
         ranking.run(
             data_folder(given.data),

@@ -25,6 +25,7 @@ NAMES = [
     "09_your_data_frame",
     "10_explain_one_list",
     "11_the_metric_you_report",
+    "12_clicks_with_positions",
 ]
 
 

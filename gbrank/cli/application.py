@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 import gbrank
 from gbrank.cli import (
     bench,
+    clicks,
     compare,
     completion,
     convert,
@@ -43,6 +44,7 @@ _COMMANDS = (
     explain,
     export,
     convert,
+    clicks,
     objectives,
     bench,
     completion,

@@ -65,7 +65,12 @@ def _derivatives(bounds, places, clicks, misses, weight, theta, scratch, gradien
     likelihood = 0.0
     for item in range(len(bounds) - 1):
         w, a, b = weight[item], bounds[item], bounds[item + 1]
-        if w == 0.0:
+        missed = 0.0
+        for i in range(a, b):
+            missed += misses[i]
+        # What was seen at one position only, or always clicked, is explained by its own gamma; the
+        # limit of 1 on that must not move theta.
+        if w == 0.0 or b - a < 2 or missed <= 0.0:
             continue
         gamma = _relevance(a, b, places, clicks, misses, theta)
         if gamma <= 0.0:

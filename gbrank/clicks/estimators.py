@@ -46,6 +46,8 @@ from gbrank.core import (
 
 #: Logs that are simulated to find the bias of the maximum likelihood.
 _SIMULATIONS = 20
+#: Propensities beyond these are those of a likelihood without a maximum.
+_LEAST, _MOST = 1e-6, 1e3
 #: The ways to estimate propensities.
 METHODS = ("all_pairs", "pivot", "neighbours", "em", "em_features")
 
@@ -128,6 +130,12 @@ def estimate_propensities(
             estimates = np.concatenate((estimates, again))
         if method == "em":
             estimates = estimates / _bias(log, estimates[0], linked, generator)
+    # beyond these the few items that link a position were clicked at one of the two only
+    told = linked & (estimates[0] > _LEAST) & (estimates[0] < _MOST)
+    estimates = np.minimum(estimates, _MOST)
+    if not told[linked].all():
+        _complain(log, told, method, unconnected)
+        linked = told
     estimates = np.array([_interpolate(each, linked, log.positions) for each in estimates])
     if monotone:
         shown = log.per_position(log.impressions)
@@ -324,8 +332,8 @@ def _check_clicked(log: ClickLog, linked: BoolArray) -> None:
 def _complain(log: ClickLog, linked: BoolArray, method: str, unconnected: str) -> None:
     """Raise an error, or warn, that the log does not say what some propensities are."""
     how = {
-        "pivot": "was seen and clicked both there and at the first position",
-        "neighbours": "was seen and clicked both there and at the position before, all the way up",
+        "pivot": "that was also seen at the first position was clicked there",
+        "neighbours": "links them, clicked at both of two neighbours, all the way to the first",
     }.get(method, "links them to the first, directly or through other positions")
     what = (
         f"method={method!r} cannot tell the propensity of positions "

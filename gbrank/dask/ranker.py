@@ -177,6 +177,7 @@ class DaskRanker(BaseEstimator):
         init_score: Any = None,
         preferences: Any = None,
         keys: Any = None,
+        position: Any = None,
     ) -> Self:
         """Train.
 
@@ -198,12 +199,20 @@ class DaskRanker(BaseEstimator):
             All workers get all of them.
         keys : Dask array or series
             Key of each row, for preferences with ``items="key"``.
+        position : not supported
+            A bias of positions is learned by one machine, from all rows: an error.
         """
         local = self._local_ranker()
         preset = local.preset
         objective = resolve_objective(
             self.objective, self.random_state, self.n_jobs, self.lgb_params, local.eval_metric
         )
+        if position is not None or objective.needs_position:
+            raise ValueError(
+                "DaskRanker cannot learn a bias of positions: LightGBM's workers would each learn "
+                "their own, and hand no positions on. Use Ranker, or divide clicks by propensities "
+                "(gbrank.clicks.ips_labels) and give these as y, with objective=ClickSoftmax()"
+            )
         X = _blocks.check_features(X)
         column = qid if isinstance(qid, str) else self.qid
         queries = _blocks.query_blocks(X, self.qid if qid is None else qid, "DaskRanker.fit")

@@ -93,10 +93,10 @@ class PropensityDisplay(Display):
         spread = None
         if self.lower is not None and self.upper is not None:
             spread = np.maximum([self.values - self.lower, self.upper - self.values], 0.0)
-        style = {"marker": "o", "markersize": 4, "capsize": 2, **kwargs}
+        style = {"marker": "o", "markersize": 4, "capsize": 2, "label": self.name, **kwargs}
         if not ax.lines:
             style.setdefault("color", BETTER)
-        self.line_ = ax.errorbar(self.positions, self.values, spread, label=self.name, **style)
+        self.line_ = ax.errorbar(self.positions, self.values, spread, **style)
         ax.set_xlabel("position")
         ax.set_ylabel(self.ylabel)
         ax.grid(alpha=0.3)

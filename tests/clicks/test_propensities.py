@@ -120,6 +120,31 @@ def test_features_tell_where_items_stay_in_place():
     assert found.lower is None
 
 
+def test_items_seen_once_do_not_move_em(drawn, log):
+    """Clicked or not, what was seen at one position says nothing about positions."""
+    qid, item, position, click, _ = drawn
+    more = np.arange(300)
+    again = ClickLog(
+        np.append(qid, more % 15),
+        np.append(item, 1000 + more),
+        np.append(position, 1 + more % 4),
+        np.append(click, more % 3 == 0),
+    )
+    arrays = [
+        most_likely(
+            each.item_bounds,
+            each.places,
+            each.clicks,
+            each.impressions - each.clicks,
+            np.ones(each.n_items),
+            np.ones(4),
+            np.array([False, True, True, True]),
+        )
+        for each in (log, again)
+    ]
+    assert arrays[1] == pytest.approx(arrays[0], rel=1e-9)
+
+
 def test_cut_off_positions(drawn):
     qid, item, position, click, _ = drawn
     apart = np.where(position == 3, item + 100, item)  # what position 3 shows is nowhere else
