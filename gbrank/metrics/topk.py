@@ -81,7 +81,7 @@ class TopKZeroOne(Metric):
 
     def prepare(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
         labels = judgments.labels_of_codes
-        return (labels, judgments.by_label.codes), judgments.sum_in_query(labels) == 0.0
+        return (labels, judgments.by_label.codes), judgments.sum_in_query(labels > 0) == 0.0
 
 
 topk_zero_one_loss = metric_function("topk_zero_one_loss", TopKZeroOne)
