@@ -12,6 +12,9 @@ are. With ``p = 1 / (1 + e^-s)`` the gradient is ``p - t``. The hessian used is 
 
 which, t being 0 or 1, is half the absolute gradient: every step of a leaf lies in [-2, 2] and, with
 any learning rate up to 1, never raises the loss.
+
+Reference: Cox, The regression analysis of binary sequences, Journal of the Royal Statistical
+Society B, 1958.
 """
 
 from typing import Any, ClassVar
@@ -43,6 +46,11 @@ class SigmoidCrossEntropy(Objective):
         Documents with labels above it are relevant.
     n_jobs : int, default=None
         Threads of a step; ``None`` follows LightGBM's ``num_threads`` where that is visible.
+
+    References
+    ----------
+    Cox, The regression analysis of binary sequences, Journal of the Royal Statistical Society B,
+    1958.
 
     Examples
     --------
