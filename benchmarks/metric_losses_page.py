@@ -27,6 +27,13 @@ TITLES = {
     "CatBoost YetiRank, mode": "CatBoost `YetiRank`, mode of the metric",
     "CatBoost YetiRank": "CatBoost `YetiRank` as it comes",
 }
+YETILOSSES = ("yetiloss", "yetiloss, 10 neighbors")
+PEERS = (
+    "CatBoost YetiRank, mode",
+    "CatBoost YetiRank",
+    "LightGBM lambdarank",
+    "XGBoost rank:map",
+)
 ABLATION = {
     "yetiloss": "as it comes: logistic noise, 1 neighbor, 10 permutations",
     "no noise": "no noise",
@@ -118,22 +125,35 @@ def ablation() -> str:
     return f"{note}\n\n{table(['YetiLoss', *names], rows)}\n"
 
 
+def _gap(values: Values, cells: list[tuple[str, str]], one: str, other: str) -> str:
+    """Say by how much a model is above or below another, with the error over sets."""
+    gaps = by_set(values[one], cells) - by_set(values[other], cells)
+    error = gaps.std(ddof=1) / np.sqrt(len(gaps))
+    side = "above" if gaps.mean() > 0 else "below"
+    return f"{TITLES[one]} is {abs(gaps.mean()):.4f} (error {error:.4f}) {side}"
+
+
+def pays() -> str:
+    """Say of each metric whether a loss for it is better than one for NDCG."""
+    lines = []
+    for metric, title in METRICS.items():
+        values, cells = read(metric, TITLES)
+        own = _gap(values, cells, "lambdamart of the metric", "lambdamart")
+        lines.append(f"- {title}: {own} `lambdamart` for NDCG with the same trees.")
+        drawn = [_gap(values, cells, each, "xendcg") for each in YETILOSSES]
+        lines.append(f"- {title}: {'; '.join(drawn)} `xendcg` with the same trees.")
+    return "\n".join(lines)
+
+
 def verdicts() -> str:
     """Say of each metric and peer on which side of it YetiLoss is, and by how much."""
     lines = []
     for metric, title in METRICS.items():
         values, cells = read(metric, TITLES)
-        for model in ("CatBoost YetiRank, mode", "LightGBM lambdarank", "XGBoost rank:map"):
-            theirs = by_set(values[model], cells).mean()
-            ours = {
-                each: by_set(values[each], cells).mean() - theirs
-                for each in ("yetiloss", "yetiloss, 10 neighbors")
-            }
-            said = "; ".join(
-                f"{TITLES[each]} is {abs(gap):.4f} {'above' if gap > 0 else 'below'}"
-                for each, gap in ours.items()
-            )
-            lines.append(f"- {title}, {TITLES[model]}: {said}.")
+        for model in PEERS:
+            if model in values:
+                said = [_gap(values, cells, each, model) for each in YETILOSSES]
+                lines.append(f"- {title}, {TITLES[model]}: {'; '.join(said)}.")
     return "\n".join(lines)
 
 
@@ -168,6 +188,7 @@ def write_page(settings: str) -> None:
     for metric, title in METRICS.items():
         rows, n_sets, n_cells = rows_of(metric)
         parts.append(f"## {title}: {n_sets} sets, {n_cells} folds\n\n{table(HEADS, rows)}\n")
+    parts.append(f"## Where optimising the metric itself pays\n\n{pays()}\n")
     parts.append(f"## Against the peers\n\n{verdicts()}\n")
     if SPEED.exists():
         parts.append(f"## Speed\n\n{speed()}\n")
