@@ -37,13 +37,17 @@ class _QuerySplitter(BaseEstimator):
 
     stratify: str | None = None
     qid: str | None = None
-    __metadata_request__split: ClassVar[dict[str, bool]] = {"groups": True}
+    __metadata_request__split: ClassVar[dict[str, bool]] = {"groups": True, "qid": True}
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(
+        self, X: Any = None, y: Any = None, groups: Any = None, *, qid: Any = None
+    ) -> int:
         """Return the number of splits."""
         return int(self.n_splits)  # type: ignore[attr-defined]
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None, *, qid: Any = None
+    ) -> Iterator[Split]:
         """Yield row numbers of training and test queries.
 
         Parameters
@@ -51,8 +55,10 @@ class _QuerySplitter(BaseEstimator):
         X : features; only their number of rows counts, or their column ``qid``.
         y : labels; needed only to stratify by relevant documents.
         groups : query id of each row, under the name that scikit-learn uses.
+        qid : the same, under the name that :class:`gbrank.Ranker` uses; metadata routing hands it
+            over.
         """
-        layout = QueryLayout.from_qid(self._queries(X, groups), _num_samples(X))
+        layout = QueryLayout.from_qid(self._queries(X, groups, qid), _num_samples(X))
         labels = None
         if y is not None and self.stratify in ("relevant", "both"):
             labels = check_labels(np.asarray(y).ravel(), layout)
@@ -61,14 +67,16 @@ class _QuerySplitter(BaseEstimator):
     def _split_queries(self, layout: QueryLayout, labels: FloatArray | None) -> Iterator[Split]:
         raise NotImplementedError
 
-    def _queries(self, X: Any, groups: Any) -> Any:
-        if groups is not None:
-            return groups
+    def _queries(self, X: Any, groups: Any, qid: Any) -> Any:
+        if groups is not None and qid is not None and not np.array_equal(groups, qid):
+            raise ValueError("groups and qid are both the query id of each row, but they differ")
+        if groups is not None or qid is not None:
+            return qid if groups is None else groups
         if self.qid is not None and hasattr(X, "columns"):
             return X[self.qid]
         raise ValueError(
-            f"{type(self).__name__} needs the query id of each row: pass groups=qid, or a data "
-            "frame and the name of its column as qid="
+            f"{type(self).__name__} needs the query id of each row: pass groups= or qid=, or a "
+            f"data frame and the name of its column, {type(self).__name__}(qid=...)"
         )
 
 

@@ -30,7 +30,6 @@ from gbrank.boosting import (
     TrainingOptions,
     blend_members,
     boost,
-    categorical_columns,
     check_columns,
     check_dataset,
     check_fitted_values,
@@ -40,12 +39,13 @@ from gbrank.boosting import (
     evaluation_arguments,
     feature_names,
     first_trees_of,
+    gain_of_variance,
     in_lightgbm_units,
     is_model_file,
     lightgbm_params,
+    linear_limits,
     mean_hessian,
     merge_models,
-    monotone_constraints,
     part_shares,
     read_lightgbm_model,
     read_model,
@@ -77,6 +77,7 @@ from gbrank.core import (
     corrected_gain,
     count_rows_of,
     describe_queries,
+    hash_queries,
     hold_out_queries,
     is_sequence,
     is_table,
@@ -86,6 +87,7 @@ from gbrank.core import (
     resolve_n_jobs,
     take_column,
     take_rows,
+    warn_of_seen_queries,
 )
 from gbrank.metrics import Metric, feval, get_metric, text_table
 from gbrank.objectives import (
@@ -180,8 +182,10 @@ class Ranker(HintsAtParameters, BaseEstimator):
         L2 penalty on leaf values, in documents; ``None`` for 20.
     boosting_type : str, default="gbdt"
         LightGBM's ``boosting``.
-    importance_type : {"split", "gain"}, default="split"
-        What ``feature_importances_`` counts.
+    importance_type : {"gain", "split"}, default="gain"
+        What ``feature_importances_`` counts: by how much splits of a feature lessen the loss, a
+        linear start included, as if trees had grown it; or how often trees split on a feature,
+        of which a start has no number.
     eval_metric : str, callable or list of them, default="ndcg@10"
         What is computed on evaluation sets, e.g. "ndcg@5" or "map@10"; the first decides early
         stopping, is what :meth:`score` returns and what :class:`gbrank.YetiLoss` optimises if it
@@ -270,8 +274,15 @@ class Ranker(HintsAtParameters, BaseEstimator):
     evals_result_ : dict
         Metric values on the evaluation sets ("valid_0", ...), tree by tree; in "balanced" and
         "best", of each member on the held-out queries.
+    evals_start_ : dict
+        The same metrics before the first tree: of the start alone. Not of a Dataset, nor of a
+        metric that is a function, nor where training went on from another model.
+    training_queries_ : array of shape (2, n_queries) or None
+        Hashes of the query ids, and their numbers of rows, by which :meth:`score` notices queries
+        that training saw. Not part of a saved model.
     feature_importances_ : array of shape (n_features,)
-        How often, or with what gain, each feature is split on.
+        With what gain, or how often, each feature is split on. Gains count a linear start, too, and
+        of several boosters what each weighs; a start that is another model is not counted.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -308,7 +319,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
         reg_alpha: float = 0.0,
         reg_lambda: float | None = None,
         boosting_type: str = "gbdt",
-        importance_type: str = "split",
+        importance_type: str = "gain",
         eval_metric: Any = "ndcg@10",
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = 0.1,
@@ -490,7 +501,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
                 else f"position is given, but {type(objective).__name__} does not read it: say how "
                 "its bias is to be removed, unbiased='ips', 'additive' or 'dual'"
             )
-        check_start(self.start)
+        check_start(self.start, self.lgb_params)
         evaluation_given = evaluation_arguments(
             {
                 "eval_X": eval_X,
@@ -561,7 +572,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
                     objective,
                     has_labels=has_labels,
                     seed=seed,
-                    left_out=categorical_columns(params, training.X),
+                    **linear_limits(params, training.X),
                 )
         evaluation += [model._read_evaluation_set(given, params, training) for given in evaluated]
         if isinstance(training, RankingData):
@@ -574,6 +585,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
             early_stopping_rounds=patience,
             callbacks=callbacks or (),
             show_progress=self.verbose >= 1,
+            is_whole=start.kind == "zero",
         )
         unit = 1.0
         if PRESETS[name].in_documents:
@@ -593,6 +605,8 @@ class Ranker(HintsAtParameters, BaseEstimator):
         if isinstance(objective, LearnsBias) and isinstance(training, RankingData):
             shown = training.layout.sort(training.position)
             model.positions_, model.bias_ = objective.bias_by_position(shown)
+        if continued is None:
+            model.evals_start_ = _before_the_first_tree(evaluation, options.metrics)
         self._take_over(model)
         return self
 
@@ -666,7 +680,8 @@ class Ranker(HintsAtParameters, BaseEstimator):
         """Return the mean of the first ``eval_metric`` over queries that are not blank.
 
         That is NDCG@10 unless ``eval_metric`` names another one; of a metric that is better when
-        lower, minus its mean; and NDCG@10 where the first is a function without a name.
+        lower, minus its mean; and NDCG@10 where the first is a function without a name. Queries
+        whose ids training saw are a warning, once, unless they are all that it saw.
 
         Parameters
         ----------
@@ -677,6 +692,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
         """
         if group is None:
             qid = self._queries_of(X, qid, "Ranker.score")
+            warn_of_seen_queries(self, qid)
         scores = self.predict(X, qid=qid, group=group)
         labels = one_column(split_labels(self.objective, y)[0])
         if propensity is not None or position is not None:
@@ -702,16 +718,22 @@ class Ranker(HintsAtParameters, BaseEstimator):
         """Importance of each feature: splits or gain, by ``importance_type``."""
         check_is_fitted(self)
         importances: NDArray[Any] = self.booster_.feature_importance(self.importance_type)
+        if self.importance_type == "split" and self.n_start_trees_:
+            importances -= self.booster_.feature_importance("split", self.n_start_trees_)
+        if self.importance_type == "gain" and self.start_kind_ == "query_linear":
+            importances += gain_of_variance(self.booster_) * self.linear_coef_**2
         return importances
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
         """Write the model as text that LightGBM, and what reads LightGBM's text, predicts from.
 
         The file holds the ``best_iteration_`` trees that :meth:`predict` uses and no others, so
-        that every reader predicts the same; it names ``lambdarank`` as objective, since readers
-        know no other name for "a score to rank by". The objective, all parameters and the fitted
-        attributes are with it, under a checksum. A function among the parameters (a gain, a
-        metric) is kept by name only. The file is replaced in one step or not at all.
+        that every reader predicts the same, unless the start is not made of trees
+        ("query_linear", an estimator or a function), which is a warning. It names ``lambdarank`` as
+        objective, since readers know no other name for "a score to rank by". The objective, all
+        parameters and the fitted attributes are with it, under a checksum. A function among the
+        parameters (a gain, a metric) is kept by name only. The file is replaced in one step or not
+        at all.
 
         Parameters
         ----------
@@ -722,6 +744,13 @@ class Ranker(HintsAtParameters, BaseEstimator):
         gbrank.boosting.model_file : the format.
         """
         check_is_fitted(self)
+        if self.start_kind_ not in ("zero", "linear"):
+            warnings.warn(
+                f"the start of this model, {self.start_kind_!r}, is not made of trees: "
+                "Ranker.load_model reads the file whole, but LightGBM, and what reads its text, "
+                "will predict without the start",
+                stacklevel=2,
+            )
         fitted = {name: value for name, value in vars(self).items() if _is_saved(name)}
         parameters = self.get_params(deep=False)
         metadata = {"objective": self.objective_, "parameters": parameters, "fitted": fitted}
@@ -887,9 +916,12 @@ class Ranker(HintsAtParameters, BaseEstimator):
             )
         return _Continued.of(self), n_trees
 
-    def _fevals(self) -> list[Callable[..., Any]]:
+    def _metrics(self) -> list[Any]:
         wanted = self.eval_metric
-        metrics = wanted if isinstance(wanted, list | tuple) else [wanted]
+        return list(wanted) if isinstance(wanted, list | tuple) else [wanted]
+
+    def _fevals(self) -> list[Callable[..., Any]]:
+        metrics = self._metrics()
         return [feval(metric) if isinstance(metric, str) else metric for metric in metrics]
 
     # --- several members, cross-fitted -----------------------------------------------------------
@@ -916,9 +948,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
     ) -> str | None:
         """Return the rule that forbids several boosters here; ``None`` where there is none."""
         not_in_trees = not isinstance(self.start, str) or self.start == "query_linear"
-        wanted = self.eval_metric
-        metrics = wanted if isinstance(wanted, list | tuple) else [wanted]
-        unnamed = [each for each in metrics if _named_metric(each) is None]
+        unnamed = [each for each in self._metrics() if _named_metric(each) is None]
         rules = {
             "X must be in memory, not a Dataset or a Sequence, so that queries can be held out": (
                 isinstance(X, lgb.Dataset) or is_sequence(X)
@@ -952,9 +982,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
         keys: Any,
     ) -> None:
         """Train what the preset says: see :mod:`gbrank.boosting.cross_fit`."""
-        wanted = self.eval_metric
-        named = wanted if isinstance(wanted, list | tuple) else [wanted]
-        metrics = [get_metric(_named_metric(each)) for each in named]
+        metrics = [get_metric(_named_metric(each)) for each in self._metrics()]
         model = self._unfitted_copy()
         data = model._read_rows(*rows, "Ranker.fit", reset=True)
         bound = None if observed is None else observed.bind(data.layout, keys=keys)
@@ -1024,7 +1052,14 @@ class Ranker(HintsAtParameters, BaseEstimator):
             objective.check_labels(data.y, data.layout)
             start = settings.start if self.start == "auto" else self.start
             trees = lightgbm_params(resolve_preset(self._own_params(), settings))
-            fitted = self._fit_starts(start, data, parts, plain, params)
+            fitted = fit_starts(
+                start,
+                data,
+                [inside for inside, _ in parts],
+                plain,
+                seed=int(self.random_state or 0),
+                **linear_limits(params, data.X),
+            )
             starts.append(fitted)
             scores = [
                 None if each.kind == "zero" else each.scores(data.X, data.layout) for each in fitted
@@ -1033,35 +1068,6 @@ class Ranker(HintsAtParameters, BaseEstimator):
             name = _member_name(objective, fitted[0].kind)
             members.append(Member(name, trees, boosted, scores))
         return members, starts
-
-    def _fit_starts(
-        self,
-        start: str,
-        data: RankingData,
-        parts: Sequence[Part],
-        objectives: Sequence[Objective],
-        params: dict[str, Any],
-    ) -> list[Start]:
-        """Return the start of each part; zero, if one breaks the constraints of the trees."""
-        seed = int(self.random_state or 0)
-        starts = fit_starts(
-            start,
-            data,
-            [inside for inside, _ in parts],
-            objectives,
-            seed=seed,
-            left_out=categorical_columns(params, data.X),
-        )
-        constraints = monotone_constraints(params)
-        if all(each.honours(constraints) for each in starts):
-            return starts
-        if start == "linear":
-            raise ValueError(
-                "start='linear' does not keep the monotone_constraints on these data; use "
-                "start='auto' or 'zero'"
-            )
-        self._say("a linear start would not keep the monotone_constraints: from zero instead")
-        return [Start() for _ in parts]
 
     def _fit_one_instead(
         self, rows: tuple[Any, ...], observed: Observations | None, keys: Any
@@ -1230,6 +1236,8 @@ class Ranker(HintsAtParameters, BaseEstimator):
             self.qid_column_ = qid if isinstance(qid, str) else self.qid
         if group is None:
             qid = self._queries_of(X, qid, caller)
+        if reset:
+            self.training_queries_ = None if group is not None else hash_queries(qid)
         X = self._validate_features(self._features_only(X), reset=reset)
         y, labels = split_labels(self.objective, y)
         data = RankingData.checked(X, y, qid, group, sample_weight, init_score, position)
@@ -1533,7 +1541,13 @@ def _is_set_by_fit(attribute: str) -> bool:
 
 def _is_saved(attribute: str) -> bool:
     """Return whether a model file holds this attribute as it is: what fit sets, but the trees."""
-    apart = ("booster_", "objective_", "feature_importances_", "cv_predictions_")
+    apart = (
+        "booster_",
+        "objective_",
+        "feature_importances_",
+        "cv_predictions_",
+        "training_queries_",  # not for everybody who gets the file
+    )
     return _is_set_by_fit(attribute) and attribute not in apart
 
 
@@ -1584,8 +1598,14 @@ class _Members:
             [count for each in self.grown for count in each.n_trees],
             first_trees,
             shares[: len(self.grown)].ravel().tolist(),
+            # squared scores of the blend: a member is the mean of its boosters, not their sum
+            (shares * blend.coefficients[:, None])[: len(self.grown)].ravel().tolist(),
         )
         results = {name: grown.results for name, grown in zip(names, self.grown, strict=False)}
+        ranker.evals_start_ = {
+            name: self._judged(self._scores_of_start(at))
+            for at, name in enumerate(names[: len(self.grown)])
+        }
         n_trees = booster.num_trees() - len(first_trees)
         boosted = Boosted(booster, n_trees, int(kept.sum()) * len(self.parts), results)
         set_trained(ranker, boosted, start, n_start_trees=len(first_trees))
@@ -1602,6 +1622,11 @@ class _Members:
                 names, counts, blend.weights, blend.member_scores, strict=True
             )
         ]
+
+    def _judged(self, scores: FloatArray) -> dict[str, float]:
+        """Return the metrics of scores of the held-out rows."""
+        means = [self.held_out.mean(values)[0] for values in self.held_out.values(scores)]
+        return dict(zip(self.held_out.names, means, strict=True))
 
     def _scores_of_start(self, member: int) -> FloatArray:
         """Return the scores of the held-out rows by the starts of a member alone."""
@@ -1685,6 +1710,27 @@ class _Continued:
             getattr(model, "n_boosters_", 1),
             getattr(model, "hessian_unit_", None),
         )
+
+
+def _before_the_first_tree(
+    evaluation: Sequence[Any], metrics: Sequence[Callable[..., Any]]
+) -> dict[str, dict[str, float]]:
+    """Return the metrics of each evaluation set at the scores that boosting starts from."""
+    found: dict[str, dict[str, float]] = {}
+    for number, data in enumerate(evaluation):
+        if not isinstance(data, RankingData):
+            continue
+        layout, weight = data.layout, data.sample_weight
+        scores = np.zeros(data.n_rows) if data.init_score is None else layout.sort(data.init_score)
+        ordered = None if weight is None else layout.sort(weight)
+        values: dict[str, float] = {}
+        for metric in metrics:
+            if _named_metric(metric) is not None:  # not a function that needs a Dataset
+                result = metric(layout.sort(data.y), scores, ordered, layout.sizes)
+                for name, value, *_ in result if isinstance(result, list) else [result]:
+                    values[name] = value
+        found[f"valid_{number}"] = values
+    return found
 
 
 def _observations(objective: Objective, preferences: Observations | None) -> Observations | None:

@@ -6,7 +6,7 @@ predicts. This file has the whole way: what is chosen, how it is fitted, and wha
 """
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from gbrank.boosting import merge_models, step_tree
+from gbrank.boosting import is_constrained, merge_models, step_tree
 from gbrank.core import (
     LARGEST_GAIN,
     FloatArray,
@@ -84,6 +84,7 @@ class Start:
         seed: int = 0,
         steps: Any = None,
         left_out: Sequence[int] = (),
+        signs: Sequence[int] = (),
     ) -> Self:
         """Return the start that the Ranker's parameter ``start`` stands for, fitted.
 
@@ -96,7 +97,10 @@ class Start:
         seed : of a linear start.
         steps : of :meth:`gbrank.linear.LinearRanker.cut_features`, for a linear start; by default
             from ``data``.
-        left_out : numbers of columns that a linear start does not use: those of categories.
+        left_out : numbers of columns that a linear start does not use: those of categories, and
+            those that trees may not use.
+        signs : LightGBM's monotone constraints, 1, -1 or 0 for each column, which a linear start
+            keeps; empty for none.
         """
         if not isinstance(start, str):
             given = cls("model", _frozen(start, data, has_labels))
@@ -107,12 +111,13 @@ class Start:
         relative = kind == "query_linear"
         if left_out and relative:
             raise ValueError(
-                "start='query_linear' takes all columns as numbers, but lgb_params has "
-                "categorical_feature: use start='linear' or 'zero'"
+                "start='query_linear' takes all columns as numbers, but by lgb_params some are "
+                "categorical_feature, or in no group of interaction_constraints: use "
+                "start='linear' or 'zero'"
             )
         if left_out and steps is None:
             steps = _cut_features(data, seed, left_out)
-        linear, training_scores = _fit_linear(relative, data, objective, seed, steps)
+        linear, training_scores = _fit_linear(relative, data, objective, seed, steps, signs)
         coefficients = linear.coef_[:, RELATIVE:].copy() if relative else None
         return cls(kind, linear, coefficients, training_scores)
 
@@ -193,26 +198,6 @@ class Start:
         effects: FloatArray = self.coefficients @ np.array([1.0, 12**-0.5])
         return effects
 
-    def honours(self, constraints: Sequence[int]) -> bool:
-        """Return whether the score never moves with a feature in the direction it must not.
-
-        Parameters
-        ----------
-        constraints : 1 for a feature with which the score must not fall, -1 for one with which it
-            must not rise, 0 for the others; LightGBM's ``monotone_constraints``.
-        """
-        if self.kind == "zero":
-            return True
-        if self.kind != "linear":
-            return False
-        linear: LinearRanker = self.model
-        # the last bin is "missing", which has no place among the numbers
-        return all(
-            (np.diff(linear.step_values(feature)[:-1]) * sign >= 0).all()
-            for feature, sign in enumerate(constraints)
-            if sign
-        )
-
 
 def fit_starts(
     start: str,
@@ -223,6 +208,7 @@ def fit_starts(
     has_labels: bool = True,
     seed: int = 0,
     left_out: Sequence[int] = (),
+    signs: Sequence[int] = (),
 ) -> list[Start]:
     """Return the start of each part of the data; features are cut into steps once, for all.
 
@@ -232,14 +218,14 @@ def fit_starts(
     data : checked rows.
     parts : the numbers of the queries that each start is fitted to.
     objectives : whose scale the scores of each get.
-    has_labels, seed, left_out : as in :meth:`Start.fit`.
+    has_labels, seed, left_out, signs : as in :meth:`Start.fit`.
     """
     kind = choose_kind(start, data, has_labels)
     if kind == "zero":
         return [Start() for _ in parts]
     steps = _cut_features(data, seed, left_out)
     return [
-        Start.fit(kind, data.take(queries), objective, seed=seed, steps=steps)
+        Start.fit(kind, data.take(queries), objective, seed=seed, steps=steps, signs=signs)
         for queries, objective in zip(parts, objectives, strict=True)
     ]
 
@@ -269,12 +255,13 @@ def add_up(starts: Sequence[Start], factors: Sequence[float]) -> Start:
     return Start("linear", total)
 
 
-def check_start(start: Any) -> None:
+def check_start(start: Any, lgb_params: Mapping[str, Any] | None = None) -> None:
     """Raise an error for a start that is none: a ``ValueError`` for a name, else a ``TypeError``.
 
     Parameters
     ----------
     start : as in the Ranker.
+    lgb_params : parameters of LightGBM, whose constraints a model of the user does not know of.
     """
     allowed = f"one of {_NAMES}, an estimator or a callable"
     if isinstance(start, str):
@@ -282,6 +269,11 @@ def check_start(start: Any) -> None:
             raise ValueError(f"start must be {allowed}, got {start!r}")
     elif not callable(start) and not hasattr(start, "predict"):
         raise TypeError(f"start must be {allowed}, got {type(start).__name__}")
+    elif is_constrained(lgb_params or {}):
+        raise ValueError(
+            "lgb_params has constraints of features, which a start that is a model of its own may "
+            "break: use start='linear' or 'zero', or give its predictions as init_score"
+        )
 
 
 def choose_kind(start: str, data: RankingData, has_labels: bool) -> str:
@@ -340,7 +332,12 @@ def _is_fitted(estimator: Any) -> bool:
 
 
 def _fit_linear(
-    relative: bool, data: RankingData, objective: Objective, seed: int, steps: Any
+    relative: bool,
+    data: RankingData,
+    objective: Objective,
+    seed: int,
+    steps: Any,
+    signs: Sequence[int],
 ) -> tuple[LinearRanker, FloatArray]:
     """Return a linear ranker on the scale of the objective, and the scores of the rows by it.
 
@@ -355,7 +352,7 @@ def _fit_linear(
     if gain is None or has_negative_gains(gain):
         gain = "exp" if data.y.max(initial=0.0) <= _LARGEST_LABEL else "linear"
     linear = LinearRanker(relative=relative, gain=gain, random_state=seed)
-    drawn, held_out = linear.fit_data(data, steps)
+    drawn, held_out = linear.fit_data(data, steps, signs)
     scores = linear.scores(data.X, data.layout)
     if relative:
         scores[drawn] = held_out

@@ -168,12 +168,13 @@ def test_the_given_objective_is_not_changed(data):
 
 
 def test_feature_importances(fitted, data):
-    assert fitted.feature_importances_.shape == (data.X.shape[1],)
-    assert fitted.feature_importances_.sum() == sum(
+    gains = fitted.feature_importances_
+    np.testing.assert_array_equal(gains, fitted.booster_.feature_importance("gain"))
+    assert gains.shape == (data.X.shape[1],)
+    splits = clone(fitted).set_params(importance_type="split").fit(data.X, data.y, qid=data.qid)
+    assert splits.feature_importances_.sum() == sum(
         tree["num_leaves"] - 1 for tree in fitted.booster_.dump_model()["tree_info"]
     )
-    gains = clone(fitted).set_params(importance_type="gain").fit(data.X, data.y, qid=data.qid)
-    assert gains.feature_importances_.dtype == np.float64
 
 
 class QueryOfTen(Ranker):

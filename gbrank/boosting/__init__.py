@@ -11,10 +11,10 @@ from gbrank.boosting.cross_fit import (
 )
 from gbrank.boosting.cv import cv
 from gbrank.boosting.datasets import (
-    categorical_columns,
     check_columns,
     check_dataset,
     feature_names,
+    linear_limits,
     make_dataset,
 )
 from gbrank.boosting.documents import in_lightgbm_units, mean_hessian
@@ -29,13 +29,19 @@ from gbrank.boosting.model_file import (
     save_booster,
     write_model,
 )
-from gbrank.boosting.model_text import first_trees_of, merge_models, replace_parameters, step_tree
+from gbrank.boosting.model_text import (
+    first_trees_of,
+    gain_of_variance,
+    merge_models,
+    replace_parameters,
+    step_tree,
+)
 from gbrank.boosting.params import (
     LIGHTGBM_NAMES,
     check_bagging_by_query,
+    is_constrained,
     lightgbm_params,
     main_names,
-    monotone_constraints,
 )
 from gbrank.boosting.presets import (
     AUTO,
@@ -63,7 +69,6 @@ __all__ = [
     "TrainingOptions",
     "blend_members",
     "boost",
-    "categorical_columns",
     "check_bagging_by_query",
     "check_columns",
     "check_dataset",
@@ -75,15 +80,17 @@ __all__ = [
     "evaluation_arguments",
     "feature_names",
     "first_trees_of",
+    "gain_of_variance",
     "in_lightgbm_units",
+    "is_constrained",
     "is_lightgbm_file",
     "is_model_file",
     "lightgbm_params",
+    "linear_limits",
     "main_names",
     "make_dataset",
     "mean_hessian",
     "merge_models",
-    "monotone_constraints",
     "part_shares",
     "read_lightgbm_model",
     "read_model",

@@ -8,7 +8,7 @@ import lightgbm as lgb
 import numpy as np
 
 from gbrank.boosting.model_text import numeric_features
-from gbrank.boosting.params import take_param
+from gbrank.boosting.params import monotone_constraints, take_param, unused_features
 from gbrank.core import (
     RankingData,
     as_lightgbm_input,
@@ -65,6 +65,32 @@ def make_dataset(
         categorical_feature=categorical or "auto",
         params=others,
     )
+
+
+def linear_limits(params: Mapping[str, Any], X: Any) -> dict[str, Any]:
+    """Return what a linear start must keep of LightGBM's parameters, as ``Start.fit`` takes it.
+
+    Constraints of interactions are kept by any sum over features, but for features in no group,
+    which trees do not use.
+
+    Parameters
+    ----------
+    params : parameters of LightGBM.
+    X : the features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbrank.boosting.datasets import linear_limits
+    >>> params = {"monotone_constraints": [1, 0], "interaction_constraints": [[0]]}
+    >>> linear_limits(params, np.ones((5, 2)))
+    {'left_out': [1], 'signs': [1, 0]}
+    """
+    n_features = 0 if is_sequence(X) else int(X.shape[1])
+    signs = monotone_constraints(params)
+    left_out = {*categorical_columns(params, X), *unused_features(params, n_features)}
+    # of another length they are an error of LightGBM
+    return {"left_out": sorted(left_out), "signs": signs if len(signs) == n_features else []}
 
 
 def categorical_columns(params: Mapping[str, Any], X: Any) -> list[int]:

@@ -8,6 +8,7 @@ constant between some edges of one feature is one more tree.
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import lightgbm as lgb
@@ -36,8 +37,15 @@ def merge_models(
     n_trees: Sequence[int],
     first_trees: Sequence[str] = (),
     factors: Sequence[float] | None = None,
+    gain_factors: Sequence[float] | None = None,
 ) -> lgb.Booster:
-    """Return one model: some trees, plus a sum of other models, by default their mean.
+    r"""Return one model: some trees, plus a sum of other models, by default their mean.
+
+    Gains of the first trees and of the others are made comparable. LightGBM's are in units of the
+    loss, which the first trees know nothing of; those of :func:`step_tree` are squared scores. A
+    tree that changes scores by :math:`v`, in documents whose hessians sum to :math:`H`, has a gain
+    of :math:`H v^2`; trees of rate :math:`\eta` that together reach :math:`v`, each a share
+    :math:`\eta` of what is left, have :math:`H v^2 / (\eta (2 - \eta))`.
 
     Parameters
     ----------
@@ -45,13 +53,43 @@ def merge_models(
     n_trees : how many trees of each count.
     first_trees : text blocks of :func:`step_tree`, which come first.
     factors : what each model is multiplied by; one of 0 is left out.
+    gain_factors : what the gains of each model are multiplied by, in squared scores of a mean
+        document. ``None`` leaves gains in units of the loss, which there must be one of.
     """
-    header, rest, trees = "", "", list(first_trees)
+    header, rest, trees = "", "", []
     factors = [1.0 / len(boosters)] * len(boosters) if factors is None else factors
-    for booster, count, factor in zip(boosters, n_trees, factors, strict=True):
+    own_gains = [None] * len(boosters) if gain_factors is None else gain_factors
+    for booster, count, factor, gains in zip(boosters, n_trees, factors, own_gains, strict=True):
         header, blocks, rest = _split(booster.model_to_string(num_iteration=count))
-        trees += [_scaled(block, factor) for block in blocks if factor]
-    return lgb.Booster(model_str=_joined(header, trees, rest))
+        for block in blocks if factor else ():
+            gain = 1.0 if gains is None else gains / (_gain_of_variance(block) or 1.0)
+            trees.append(_scaled(block, factor, gain))
+    unit = 1.0
+    if gain_factors is None and first_trees:
+        unit = next((gain for tree in trees if (gain := _gain_of_variance(tree))), 1.0)
+    first = [_scaled(tree, 1.0, unit) for tree in first_trees]
+    return lgb.Booster(model_str=_joined(header, [*first, *trees], rest))
+
+
+def gain_of_variance(booster: lgb.Booster) -> float:
+    """Return the gain that trees have who change scores by a variance of 1; 1 without a split.
+
+    Parameters
+    ----------
+    booster : the trees, of one loss.
+    """
+    _, blocks, _ = _split(booster.model_to_string())
+    return next((gain for block in blocks if (gain := _gain_of_variance(block))), 1.0)
+
+
+def _gain_of_variance(tree: str) -> float:
+    """Return the gain of a variance of 1 that trees like this one have in all; 0 for a leaf."""
+    weights = re.search(r"^leaf_weight=(.+)$", tree, re.MULTILINE)
+    shrinkage = re.search(r"^shrinkage=(\S+)$", tree, re.MULTILINE)
+    if weights is None or shrinkage is None:
+        return 0.0
+    rate = min(abs(float(shrinkage[1])), 1.0) or 1.0
+    return sum(map(float, weights[1].split())) / (rate * (2.0 - rate))
 
 
 def first_trees_of(booster: lgb.Booster, n_trees: int) -> lgb.Booster:
@@ -72,17 +110,19 @@ def _split(text: str) -> tuple[str, list[str], str]:
     return header, [block for block in blocks if block], end + rest
 
 
-def _scaled(tree: str, factor: float) -> str:
-    """Return a tree block with every output multiplied."""
-    if factor == 1.0:
-        return tree
+def _multiplied(factor: float, number: re.Match[str]) -> str:
+    return repr(float(number[0]) * factor)
+
+
+def _scaled(tree: str, factor: float, gain: float = 1.0) -> str:
+    """Return a tree block with every output multiplied, and with the gain of every split."""
+    by_name = {**dict.fromkeys(_OUTPUTS, factor), "split_gain=": gain}
     lines = []
     for line in tree.split("\n"):
-        name = next((name for name in _OUTPUTS if line.startswith(name)), None)
-        if name is not None:
+        name = next((name for name, by in by_name.items() if by != 1 and line.startswith(name)), "")
+        if name:
             # not split and joined: the numbers of linear leaves have one space or two between them
-            outputs = line[len(name) :]
-            line = name + re.sub(r"\S+", lambda found: repr(float(found[0]) * factor), outputs)
+            line = name + re.sub(r"\S+", partial(_multiplied, by_name[name]), line[len(name) :])
         lines.append(line)
     return "\n".join(lines)
 
@@ -102,6 +142,7 @@ def step_tree(feature: int, edges: FloatArray, values: FloatArray, counts: IntAr
 
     The root sends missing values to a leaf of their own; below it, edges form a balanced search
     tree. Every split has "missing" as its missing type, so that zero is a number like any other.
+    The gain of a split is the variance of scores that it explains: those of a tree sum to its own.
 
     Parameters
     ----------
@@ -113,6 +154,16 @@ def step_tree(feature: int, edges: FloatArray, values: FloatArray, counts: IntAr
     n_bins = len(edges) + 1
     thresholds, left, right = [_GREATEST], [0], [-(n_bins + 1)]
     node_counts = [int(counts.sum())]
+    sums, rows = np.cumsum(np.append(0.0, counts * values)), np.cumsum(np.append(0, counts))
+
+    def explained(low: int, middle: int, high: int) -> float:
+        """Return the variance between bins low..middle and middle+1..high, over all rows."""
+        ends = [low, middle + 1, high + 1]
+        (n_left, n_right), (left_sum, right_sum) = np.diff(rows[ends]), np.diff(sums[ends])
+        difference = left_sum / n_left - right_sum / n_right
+        return float(n_left * n_right / (n_left + n_right) * difference**2 / rows[-1])
+
+    gains = [explained(0, n_bins - 1, n_bins)]
 
     def grow(low: int, high: int) -> int:
         """Add nodes for bins low..high (inclusive); return the child number: a node, or ~leaf."""
@@ -124,6 +175,7 @@ def step_tree(feature: int, edges: FloatArray, values: FloatArray, counts: IntAr
         left.append(0)
         right.append(0)
         node_counts.append(int(counts[low : high + 1].sum()))
+        gains.append(explained(low, middle, high))
         left[node], right[node] = grow(low, middle), grow(middle + 1, high)
         return node
 
@@ -133,7 +185,7 @@ def step_tree(feature: int, edges: FloatArray, values: FloatArray, counts: IntAr
         "num_leaves": [n_bins + 1],
         "num_cat": [0],
         "split_feature": [feature] * n_nodes,
-        "split_gain": [0] * n_nodes,
+        "split_gain": [repr(gain) for gain in gains],
         "threshold": [repr(threshold) for threshold in thresholds],
         "decision_type": [_MISSING_RIGHT] * n_nodes,
         "left_child": left,

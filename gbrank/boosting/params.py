@@ -4,6 +4,7 @@ LightGBM knows most parameters by several names and, given two of them, quietly 
 users hand on as it is (``lgb_params``) is therefore looked up by all of its names.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -142,6 +143,38 @@ def monotone_constraints(params: Mapping[str, Any]) -> list[int]:
         if known.get(name, name) == "monotone_constraints" and value:
             return [int(each) for each in (value.split(",") if isinstance(value, str) else value)]
     return []
+
+
+def is_constrained(params: Mapping[str, Any]) -> bool:
+    """Return whether LightGBM is told what a feature may do to the score.
+
+    Parameters
+    ----------
+    params : parameters of LightGBM, by any of their names.
+    """
+    _, groups = take_param(params, "interaction_constraints", None)
+    return bool(groups) or any(monotone_constraints(params))
+
+
+def unused_features(params: Mapping[str, Any], n_features: int) -> list[int]:
+    """Return the features that no tree may use: those in no group of ``interaction_constraints``.
+
+    Parameters
+    ----------
+    params : parameters of LightGBM, by any of their names.
+    n_features : how many there are.
+
+    Examples
+    --------
+    >>> from gbrank.boosting.params import unused_features
+    >>> unused_features({"interaction_constraints": [[0, 1], [3]]}, 5)
+    [2, 4]
+    """
+    _, groups = take_param(params, "interaction_constraints", None)
+    if not groups:
+        return []
+    used = {int(number) for number in re.findall(r"\d+", str(groups))}
+    return [feature for feature in range(n_features) if feature not in used]
 
 
 def check_other_params(lgb_params: Mapping[str, Any] | None) -> dict[str, Any]:

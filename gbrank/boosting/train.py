@@ -29,6 +29,8 @@ class TrainingOptions:
     early_stopping_rounds : as in the Ranker.
     callbacks : of the user.
     show_progress : whether there is a line that shows it.
+    is_whole : whether the booster that LightGBM returns is the whole model, and not what is grown
+        on top of a start.
     """
 
     n_trees: int
@@ -37,6 +39,7 @@ class TrainingOptions:
     early_stopping_rounds: int | None = None
     callbacks: Sequence[Callable[..., Any]] = ()
     show_progress: bool = False
+    is_whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -128,9 +131,11 @@ def _train_one(
     if evaluation:
         watching.append(lgb.record_evaluation(results))
     watching += [callback for callback in (stop, progress) if callback is not None]
+    # MLflow's autolog has its own lightgbm.train, which would log a part for the whole
+    train = lgb.train if options.is_whole else lgb.engine.train
     try:
         with InterruptAfterTree() as interrupt:
-            booster = lgb.train(
+            booster = train(
                 params,
                 training,
                 num_boost_round=options.n_trees,

@@ -1,6 +1,7 @@
 """Arrays and numbers: what knows no loss, no LightGBM and no estimator."""
 
 from gbrank.core.data import RankingData, describe_queries
+from gbrank.core.dmatrix import DMatrixData
 from gbrank.core.extensions import find_class, import_code
 from gbrank.core.fastmath import exp, exp32, log, sigmoid
 from gbrank.core.files import atomic_file, removed_if_ended, write_atomically
@@ -24,6 +25,7 @@ from gbrank.core.frames import (
     numeric_matrix,
     permute_column,
     plain_features,
+    replace_values,
     select_columns,
     take_column,
     take_rows,
@@ -47,12 +49,14 @@ from gbrank.core.kernels import EXACT_MATH, kernel
 from gbrank.core.precision import single_labels as single_labels
 from gbrank.core.queries import QueryLayout
 from gbrank.core.rng import draw_categories, random_bits, random_key, random_uniform
+from gbrank.core.seen_queries import hash_queries, warn_of_seen_queries
 from gbrank.core.sorting import sort_by_score, sort_descending
 from gbrank.core.threads import cut_queries, resolve_n_jobs, share_pieces
 from gbrank.core.training_data import (
     TRUE_WORDS,
     TrainingData,
     bags_by_query,
+    read_dataset,
     training_params,
 )
 from gbrank.core.typing import BoolArray, Float32Array, FloatArray, IntArray
@@ -82,6 +86,7 @@ __all__ = [
     "LARGEST_GAIN",
     "TRUE_WORDS",
     "BoolArray",
+    "DMatrixData",
     "DiscountSpec",
     "Float32Array",
     "FloatArray",
@@ -127,6 +132,7 @@ __all__ = [
     "exp32",
     "find_class",
     "has_negative_gains",
+    "hash_queries",
     "hold_out_queries",
     "ideal_dcg",
     "import_code",
@@ -148,7 +154,9 @@ __all__ = [
     "random_key",
     "random_uniform",
     "ranks",
+    "read_dataset",
     "removed_if_ended",
+    "replace_values",
     "resolve_n_jobs",
     "select_columns",
     "share_pieces",
@@ -162,6 +170,7 @@ __all__ = [
     "take_column",
     "take_rows",
     "training_params",
+    "warn_of_seen_queries",
     "write_atomically",
     "z_scores",
 ]

@@ -139,6 +139,21 @@ def plain_features(X: Any) -> Any:
     return X
 
 
+def replace_values(X: Any, names: list[Any], values: FloatArray) -> Any:
+    """Return a table in which these columns have other values, one column of a matrix each."""
+    if _is_arrow(X):
+        for name, column in zip(names, values.T, strict=True):
+            X = X.set_column(X.column_names.index(name), name, [column])
+        return X
+    if _is_polars(X):
+        series = sys.modules["polars"].Series
+        return X.with_columns([series(name, c) for name, c in zip(names, values.T, strict=True)])
+    X = X.copy(deep=False)
+    for name, column in zip(names, values.T, strict=True):
+        X[name] = column
+    return X
+
+
 def take_rows(X: Any, rows: IntArray) -> Any:
     """Return these rows, in this order, as the same kind of table, matrix or column."""
     if is_sequence(X):

@@ -1,22 +1,22 @@
 """What an objective or a metric may read of the data set that LightGBM hands to it.
 
 By the names of its methods alone: LightGBM is not imported here. Whoever gets a Dataset inside a
-callable reads it through :class:`TrainingData`, so that what is known of LightGBM's class, its
+callable reads it through :func:`read_dataset`, so that what is known of LightGBM's class, its
 private parts included, is known in this file only.
 """
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from gbrank.core.callers import find_caller
+from gbrank.core.dmatrix import DMatrixData
+
 #: LightGBM's names of one parameter.
 _NUM_THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
 #: What LightGBM takes for true, in lower case.
 TRUE_WORDS = ("true", "1", "+")
-# How many calls up a Booster is looked for: LightGBM's wrappers add up to four of their own.
-_CALLS = 12
 
 
 def bags_by_query(params: Mapping[str, Any]) -> bool:
@@ -35,26 +35,11 @@ def training_params(dataset: Any) -> dict[str, Any]:
     ----------
     dataset : the Dataset that LightGBM handed over, or whatever came in its place.
     """
-    booster = _calling_booster()
+    booster = find_caller("lightgbm.basic", "train_set")
     if booster is not None:
         return dict(getattr(booster, "params", None) or {})
     params = getattr(dataset, "params", None) if TrainingData.is_dataset(dataset) else None
     return dict(params or {})
-
-
-def _calling_booster() -> Any:
-    """Return the Booster that calls an objective or a metric, or ``None``."""
-    frame = sys._getframe(1)
-    for _ in range(_CALLS):
-        if frame.f_back is None:
-            break
-        frame = frame.f_back
-        if frame.f_globals.get("__name__") != "lightgbm.basic":
-            continue  # looking at the locals of others would keep their arrays alive
-        caller = frame.f_locals.get("self")
-        if hasattr(caller, "train_set"):
-            return caller
-    return None
 
 
 class TrainingData:
@@ -103,10 +88,28 @@ class TrainingData:
         """The position at which each row was shown, or ``None``."""
         return self._dataset.get_position()
 
+    def scores(self, given: Any) -> Any:
+        """Return the scores that LightGBM handed over, which are as the kernels take them."""
+        return given
+
+    def training_of(self, scores: Any) -> Any:
+        """Return the object that lives as long as this training does: its one buffer of scores."""
+        return scores
+
+    @property
+    def iteration(self) -> int | None:
+        """How many trees there are: whoever is called must count for himself."""
+        return None
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters of the training: see :func:`training_params`."""
+        return training_params(self._dataset)
+
     @property
     def n_threads(self) -> int | None:
         """LightGBM's ``num_threads`` where the Dataset knows it; 0 and below mean its default."""
-        params = training_params(self._dataset)
+        params = self.params
         for name in _NUM_THREADS:
             if params.get(name) is not None:
                 return int(params[name]) if int(params[name]) > 0 else None
@@ -115,7 +118,7 @@ class TrainingData:
     @property
     def bags_by_query(self) -> bool:
         """Whether LightGBM was asked to draw queries for each tree."""
-        return bags_by_query(training_params(self._dataset))
+        return bags_by_query(self.params)
 
     @property
     def first_iteration(self) -> int:
@@ -124,7 +127,7 @@ class TrainingData:
         After ``set_label`` in mid-training LightGBM begins with a new array of scores. Where the
         trees of ``init_model`` are kept is private: with a guard.
         """
-        booster = _calling_booster()
+        booster = find_caller("lightgbm.basic", "train_set")
         if booster is not None:
             return int(booster.current_iteration())
         predictor = getattr(self._dataset, "_predictor", None)
@@ -143,3 +146,16 @@ class TrainingData:
         used_rows = np.bincount(query_of_row[np.asarray(used)], minlength=len(sizes))
         torn = (used_rows > 0) & (used_rows < sizes)
         return int(np.argmax(torn)) if torn.any() else None
+
+
+def read_dataset(thing: Any) -> TrainingData | DMatrixData | None:
+    """Return what a callable may read of a data set of LightGBM or XGBoost; ``None`` for others.
+
+    Parameters
+    ----------
+    thing : what the callable got.
+    """
+    for kind in (TrainingData, DMatrixData):
+        if kind.is_dataset(thing):
+            return kind(thing)
+    return None

@@ -22,6 +22,7 @@ from gbrank.boosting import (
     Boosted,
     in_lightgbm_units,
     lightgbm_params,
+    linear_limits,
     make_dataset,
     mean_hessian,
 )
@@ -375,7 +376,9 @@ class DaskRanker(BaseEstimator):
             raise ValueError("X must have rows, but all its partitions are empty")
         preset = PRESETS[local.preset]
         wanted = preset.members[0].start if self.start == "auto" else self.start
-        start = Start.fit(wanted, drawn, objective, seed=self._seed)
+        start = Start.fit(
+            wanted, drawn, objective, seed=self._seed, **linear_limits(params, drawn.X)
+        )
         begun = start.added_to(drawn, is_training=True)
         if preset.in_documents:
             params = in_lightgbm_units(params, mean_hessian(objective, begun), self.lgb_params)
@@ -462,7 +465,7 @@ class DaskRanker(BaseEstimator):
                 f"grown in step and judged on held-out queries, got {self.preset!r}; use "
                 "gbrank.Ranker"
             )
-        check_start(self.start)
+        check_start(self.start, self.lgb_params)
         if isinstance(self.start, str) and self.start == "query_linear":
             raise ValueError(
                 "start='query_linear' needs all rows of a query wherever it predicts, which "
@@ -498,7 +501,10 @@ class DaskRanker(BaseEstimator):
             partitions = [delayed(without_features)(each) for each in partitions]
         chosen = found.draw(self._seed, n_rows=LinearRanker().max_rows)
         drawn = client.results([take_drawn(partitions, chosen)])[0]
-        fitted = Start.fit(start, drawn, objective, has_labels=has_labels, seed=self._seed)
+        limits = {} if start == "zero" else linear_limits(self.lgb_params or {}, drawn.X)
+        fitted = Start.fit(
+            start, drawn, objective, has_labels=has_labels, seed=self._seed, **limits
+        )
         begun = fitted.added_to(drawn, is_training=True)
         unit = mean_hessian(objective, begun) if needs_unit else 1.0
         return replace(fitted, training_scores=None), unit  # the scores are of the sample

@@ -11,6 +11,7 @@ from gbrank.linear.steps import FeatureSteps
 
 #: What a feature may count as; the columns of ``LinearRanker.coef_``.
 KINDS = ("rank", "logarithm", "missing", "z-score", "rank within the query")
+MISSING = KINDS.index("missing")
 #: The first of those that are relative to the query.
 RELATIVE = 3
 

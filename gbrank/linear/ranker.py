@@ -1,5 +1,6 @@
 """LinearRanker: the estimator."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -23,7 +24,14 @@ from gbrank.core import (
     plain_features,
     take_rows,
 )
-from gbrank.linear.columns import KINDS, RELATIVE, centre_columns, relative_columns, write_columns
+from gbrank.linear.columns import (
+    KINDS,
+    MISSING,
+    RELATIVE,
+    centre_columns,
+    relative_columns,
+    write_columns,
+)
 from gbrank.linear.ridge import fit_ridge, tamed_gains
 from gbrank.linear.steps import FeatureSteps, fit_steps
 from gbrank.metrics import ndcg_score
@@ -131,7 +139,10 @@ class LinearRanker(BaseEstimator):
         return [fit_steps(column) for column in values.T]
 
     def fit_data(
-        self, data: RankingData, steps: "list[FeatureSteps | None] | None" = None
+        self,
+        data: RankingData,
+        steps: "list[FeatureSteps | None] | None" = None,
+        signs: Sequence[int] = (),
     ) -> tuple[IntArray, FloatArray]:
         """Fit to rows that are checked, whatever the kind of their features.
 
@@ -140,6 +151,8 @@ class LinearRanker(BaseEstimator):
         data : the rows; columns of a table that are not numbers count as 0.
         steps : of :meth:`cut_features`, for a pointwise ranker; by default from these rows. Rankers
             with the same steps add up to one.
+        signs : of each feature 1 if the score must not fall with it, -1 if it must not rise, else
+            0; empty for none.
 
         Returns
         -------
@@ -165,6 +178,16 @@ class LinearRanker(BaseEstimator):
         centre_columns(target, bounds)
         row_weight = None if data.sample_weight is None else data.sample_weight[rows]
         ridge = fit_ridge(columns, target[0], sizes, row_weight)
+        if any(signs):
+            # every column rises with its feature, but for the one that says "missing"
+            wanted = np.where(places[:, 1] == MISSING, 0, np.asarray(signs)[places[:, 0]])
+            kept = np.arange(len(places))
+            while (wrong := wanted[kept] * ridge.coefficients < 0).any():
+                kept = kept[~wrong]
+                if len(kept) == 0:
+                    return rows, np.zeros(len(rows))
+                ridge = fit_ridge(columns[:, kept], target[0], sizes, row_weight)
+            places = places[kept]
         self.coef_[places[:, 0], places[:, 1]] = ridge.coefficients
         self.penalty_ = ridge.penalty
         if len(sizes) > 1:

@@ -1,4 +1,4 @@
-"""Metrics as LightGBM calls them: ``feval`` of ``lgb.train`` and ``eval_metric`` of LGBMRanker."""
+"""Metrics as LightGBM and XGBoost call them: ``feval``, ``eval_metric`` and ``custom_metric``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from gbrank.core import (
+    DMatrixData,
     FloatArray,
     QueryLayout,
     TrainingData,
     check_labels,
     check_scores,
     check_weights,
+    read_dataset,
     training_params,
 )
 from gbrank.metrics._base import Metric, measure_all, weighted_mean
@@ -29,11 +31,12 @@ _RANKING = {
 }
 _CUTOFFS = ("eval_at", "ndcg_eval_at", "ndcg_at", "map_eval_at", "map_at")
 
-Result = tuple[str, float, bool]
+#: What LightGBM expects, with whether more is better at its end; XGBoost expects no such thing.
+Result = tuple[str, float, bool] | tuple[str, float]
 
 
 class Feval:
-    """Metrics that LightGBM can call, in either of its forms: see :func:`feval`.
+    """Metrics that LightGBM can call, in either of its forms, and XGBoost: see :func:`feval`.
 
     What the labels decide is computed at the first call and kept as long as the label array lives;
     copies and pickles start without it.
@@ -69,45 +72,65 @@ class Feval:
     def __call__(
         self, a: Any, b: Any, weight: Any = None, group: Any = None
     ) -> Result | list[Result]:
-        """Return (name, value, is higher better) for (preds, dataset) or (labels, scores, ...)."""
-        n_jobs = None
-        if TrainingData.is_dataset(b):  # the form of lgb.train
-            data = TrainingData(b)
-            labels, scores = data.labels, a
+        """Return (name, value, is higher better) for (preds, dataset) or (labels, scores, ...).
+
+        For XGBoost's (preds, dmatrix): (name, value).
+        """
+        data, n_jobs = read_dataset(b), None
+        if data is not None:  # the form of lgb.train and xgb.train
+            labels, scores = data.labels, data.scores(a)
             weight, group, n_jobs = data.weight, data.group, data.n_threads
         else:
             labels, scores = a, b
         if group is None:
             raise ValueError(
-                f"{self.name} needs to know the queries: give group to the lgb.Dataset, or "
-                "eval_group to LGBMRanker.fit, for every set that is evaluated"
+                f"{self.name} needs to know the queries: give group to the lgb.Dataset, "
+                "eval_group to LGBMRanker.fit, or qid to XGBoost's DMatrix, for every set that is "
+                "evaluated"
             )
-        binding = self._bound.get(id(labels))
-        if binding is None or not binding.is_of(labels, weight, group):
-            self._check_own_metrics(training_params(b))
-            binding = self._bind(labels, weight, group)
+        of_xgboost = isinstance(data, DMatrixData)
+        owner = b if of_xgboost else labels  # XGBoost's labels are another copy each time
+        binding = self._bound.get(id(owner))
+        if binding is None or not binding.is_of(owner, labels, weight, group):
+            if isinstance(data, DMatrixData):
+                self._check_direction(data)
+            else:
+                self._check_own_metrics(training_params(b))
+            binding = self._bind(owner, labels, weight, group)
         checked = check_scores(scores, binding.layout)
-        in_lightgbm = TrainingData.is_dataset(b) and self.metric.n_jobs in (None, n_jobs)
+        in_lightgbm = isinstance(data, TrainingData) and self.metric.n_jobs in (None, n_jobs)
         n_jobs = self.metric.n_jobs or n_jobs
-        measured = measure_all(binding.bound, checked, n_jobs, in_lightgbm=in_lightgbm)
-        results = [
-            (name, weighted_mean(values, binding.weights, name), metric.greater_is_better)
-            for (name, metric), values in zip(self.metrics.items(), measured, strict=True)
-        ]
+        results: list[Result] = []
+        every = measure_all(binding.bound, checked, n_jobs, in_lightgbm=in_lightgbm)
+        for (name, metric), values in zip(self.metrics.items(), every, strict=True):
+            mean = weighted_mean(values, binding.weights, name)
+            results.append((name, mean) if of_xgboost else (name, mean, metric.greater_is_better))
         return results if self.several else results[0]
 
-    def _bind(self, labels: Any, weight: Any, group: Any) -> _Binding:
+    def _bind(self, owner: Any, labels: Any, weight: Any, group: Any) -> _Binding:
         """Bind to these arrays.
 
-        The label array is held weakly: once it is gone its entry goes too, so that another array at
-        the same address is never taken for it.
+        Their owner, the label array or XGBoost's DMatrix, is held weakly: once it is gone its entry
+        goes too, so that another object at the same address is never taken for it.
         """
         binding = _Binding(list(self.metrics.values()), labels, weight, group)
-        if isinstance(labels, np.ndarray):
-            key, bound = id(labels), self._bound
-            binding.labels = weakref.ref(labels, lambda _: bound.pop(key, None))
+        if owner is not labels or isinstance(labels, np.ndarray):
+            key, bound = id(owner), self._bound
+            binding.owner = weakref.ref(owner, lambda _: bound.pop(key, None))
+            binding.labels = None if owner is labels else labels
             bound[key] = binding
         return binding
+
+    def _check_direction(self, data: DMatrixData) -> None:
+        """Raise an error where XGBoost's early stopping goes the wrong way."""
+        better = [metric.greater_is_better for metric in self.metrics.values()]
+        wrong = data.stops_at_the_wrong_end(list(self.metrics), better)
+        if wrong is not None:
+            maximize = self.metrics[wrong].greater_is_better
+            raise ValueError(
+                f"XGBoost's early stopping would {'min' if maximize else 'max'}imize {wrong!r}: "
+                f"give maximize={maximize} to xgb.train or to EarlyStopping"
+            )
 
     def _check_own_metrics(self, params: dict[str, Any]) -> None:
         """Raise an error, or warn, where LightGBM evaluates metrics of its own besides."""
@@ -136,6 +159,8 @@ class _Binding:
     """Metrics bound to the labels, weights and groups of one training or validation set."""
 
     def __init__(self, metrics: list[Metric], labels: Any, weight: Any, group: Any) -> None:
+        self.owner: Any = None
+        #: ``None`` where they are the owner, and so the same as long as it is
         self.labels: Any = None
         self.weight = weight
         self.group = group
@@ -145,26 +170,30 @@ class _Binding:
         self.bound = [metric.bind(judgments) for metric in metrics]
         self.weights = None if weight is None else _query_weights(weight, self.layout)
 
-    def is_of(self, labels: Any, weight: Any, group: Any) -> bool:
-        """Return whether this was made for these very arrays (or equal groups and weights)."""
+    def is_of(self, owner: Any, labels: Any, weight: Any, group: Any) -> bool:
+        """Return whether this was made for this very owner (and equal groups and weights)."""
         return (
-            self.labels is not None
-            and self.labels() is labels
+            self.owner is not None
+            and self.owner() is owner
+            and (self.labels is None or _same(self.labels, labels))
             and _same(self.weight, weight)
             and _same(self.group, group)
         )
 
 
 def feval(name: MetricsSpec, *, convention: str | None = None, **options: Any) -> Feval:
-    """Return a metric for LightGBM, by its name; or several.
+    """Return a metric for LightGBM or XGBoost, by its name; or several.
 
-    The object serves as ``feval`` of ``lgb.train`` and ``lgb.cv`` and as ``eval_metric`` of
-    ``LGBMRanker.fit``. It can be pickled and copied.
+    The object serves as ``feval`` of ``lgb.train`` and ``lgb.cv``, as ``eval_metric`` of
+    ``LGBMRanker.fit`` and as ``custom_metric`` of ``xgb.train``. It can be pickled and copied.
 
     Set ``metric="None"`` besides: ``LGBMRanker(objective=XENDCG(), metric="None")``. Without it
     ``LGBMRanker``, and ``lgb.train`` with one of LightGBM's ranking objectives, evaluate LightGBM's
     own ``ndcg`` at 1 to 5 as well, and early stopping ends training as soon as one of these stalls,
     mostly ndcg@1. That is a warning here, and an error where two metrics have one name ("ndcg@5").
+
+    XGBoost's early stopping knows of metrics whose names begin with "ndcg", "map" or "pre" that
+    more is better; for others say ``maximize=True``, without which there is an error.
 
     LightGBM's weights are per row. As in LightGBM, the weight of a query is the mean of the weights
     of its rows, which need not be equal here.

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
 
-from gbrank.core import column_names, take_column
+from gbrank.core import column_names, take_column, warn_of_seen_queries
 from gbrank.metrics._base import Metric
 from gbrank.metrics._registry import get_metric
 
@@ -41,6 +41,7 @@ class RankingScorer(BaseEstimator):
         """Return the metric of what ``estimator`` predicts; that of a loss is negated."""
         if qid is None:
             qid = self._take_queries(estimator, X)
+        warn_of_seen_queries(_last_step(estimator), qid)
         value = self.metric(y, estimator.predict(X), qid=qid, sample_weight=sample_weight)
         return float(value) if self.metric.greater_is_better else -float(value)
 
@@ -48,9 +49,7 @@ class RankingScorer(BaseEstimator):
 
     def _take_queries(self, estimator: Any, X: Any) -> Any:
         """Return the column of query ids that this scorer or the estimator names."""
-        last = estimator
-        while hasattr(last, "steps"):  # a Pipeline
-            last = last.steps[-1][1]
+        last = _last_step(estimator)
         column = self.qid
         for name in ("qid_column_", "qid"):  # as fitted, or as given to the constructor
             column = getattr(last, name, None) if column is None else column
@@ -66,6 +65,13 @@ class RankingScorer(BaseEstimator):
             found = f"the columns {known}" if known else f"no names: it is {type(X).__name__}"
             raise ValueError(f"qid={column!r} must be a column of X, but X has {found}")
         return take_column(X, column)[0]
+
+
+def _last_step(estimator: Any) -> Any:
+    """Return the estimator, or the one at the end of a Pipeline."""
+    while hasattr(estimator, "steps"):
+        estimator = estimator.steps[-1][1]
+    return estimator
 
 
 def get_scorer(name: str | Metric, *, qid: str | None = None, **options: Any) -> RankingScorer:

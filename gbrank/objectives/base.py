@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from gbrank.core import (
+    DMatrixData,
     Float32Array,
     FloatArray,
     IntArray,
@@ -27,6 +28,7 @@ from gbrank.core import (
     check_scores,
     compute_gains,
     count_rows,
+    read_dataset,
     training_params,
 )
 from gbrank.objectives._lightgbm_params import read_lightgbm_params
@@ -39,7 +41,8 @@ class Objective(BaseEstimator, ABC):
     """A ranking loss that LightGBM can train on, in every way that LightGBM can be called.
 
     One object serves ``lgb.train({"objective": obj}, ...)``, ``lgb.LGBMRanker(objective=obj)``,
-    ``lgb.DaskLGBMRanker(objective=obj)`` and ``gbrank.Ranker(objective=obj)``. Constructor
+    ``lgb.DaskLGBMRanker(objective=obj)``, ``gbrank.Ranker(objective=obj)`` and
+    ``xgb.train(..., obj=obj)``. Constructor
     arguments are its hyper-parameters (``get_params``, ``set_params``, ``sklearn.base.clone``).
 
     To write a new loss, subclass this, define :meth:`prepare`, :attr:`kernel`,
@@ -97,9 +100,9 @@ class Objective(BaseEstimator, ABC):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make the object; ``lgb.train({"objective": XENDCG}, ...)`` is a ``TypeError``."""
-        if any(TrainingData.is_dataset(each) for each in args):
+        if any(read_dataset(each) is not None for each in args):
             raise TypeError(
-                f"LightGBM's objective must be an instance, got the class {cls.__name__}: call it, "
+                f"the objective must be an instance, got the class {cls.__name__}: call it, "
                 f"{cls.__name__}()"
             )
         made: Self = super().__new__(cls)
@@ -298,7 +301,7 @@ class Objective(BaseEstimator, ABC):
         if group is None:
             raise ValueError(
                 "the training data have no queries: give group= (rows per query) to the Dataset or "
-                "to fit, or use gbrank.Ranker with qid="
+                "to fit, qid= to XGBoost's DMatrix, or use gbrank.Ranker with qid="
             )
         layout = QueryLayout.from_group(group, count_rows(labels, "labels"))
         checked = check_labels(labels, layout)
@@ -411,21 +414,21 @@ class Objective(BaseEstimator, ABC):
     def __call__(
         self, a: Any, b: Any, weight: Any = None, group: Any = None
     ) -> tuple[Float32Array, Float32Array]:
-        """Serve LightGBM: ``f(scores, dataset)`` or ``f(labels, scores, weight, group)``.
+        """Serve LightGBM and XGBoost: ``f(scores, dataset)``, ``f(labels, scores, weight, group)``.
 
-        LightGBM's scikit-learn wrapper counts parameters and fills all four; ``lgb.train`` passes
-        two, the second of which is the ``Dataset``.
+        LightGBM's scikit-learn wrapper counts parameters and fills all four; ``lgb.train`` and
+        ``xgb.train`` pass two, the second of which is the ``Dataset`` or ``DMatrix``.
         """
-        data = TrainingData(b) if TrainingData.is_dataset(b) else None
-        position = None
+        data, position = read_dataset(b), None
         if data is not None:
-            scores, labels, weight, group = a, data.labels, data.weight, data.group
+            scores, labels, weight, group = data.scores(a), data.labels, data.weight, data.group
             position = data.position
         else:
             labels, scores = a, b
         sources = (labels, weight, group, position)
-        training, made_from = self._find_training(scores)
-        if training is None or not all(x is y for x, y in zip(made_from, sources, strict=True)):
+        owner = scores if data is None else data.training_of(scores)
+        training, made_from = self._find_training(owner)
+        if training is None or not all(map(_is_same, made_from, sources)):
             iteration = 0 if training is None else training.iteration
             n_jobs = self.n_jobs
             self._check_position(position)
@@ -433,15 +436,18 @@ class Objective(BaseEstimator, ABC):
                 _check_training_data(data)
                 n_jobs = data.n_threads if n_jobs is None else n_jobs
                 iteration = data.first_iteration if training is None else iteration
-            bound = self.with_lightgbm_params(training_params(b))
+            bound = self.with_lightgbm_params(training_params(b) if data is None else data.params)
             training = bound.bind(
                 labels, group, weight, position=position, iteration=iteration, n_jobs=n_jobs
             )
-            training.in_lightgbm = data is not None and self.n_jobs in (None, data.n_threads)
+            if isinstance(data, TrainingData):
+                training.in_lightgbm = self.n_jobs in (None, data.n_threads)
             check_scores(scores, training.layout)
             if getattr(self, "observations", None) is None and not self.needs_observations:
                 _warn_of_nothing_to_rank(labels, training.layout)
-            self._keep_training(scores, training, sources)
+            self._keep_training(owner, training, sources)
+        if data is not None and data.iteration is not None:
+            training.iteration = data.iteration
         return training.advance(scores)
 
     def _check_position(self, position: Any) -> None:
@@ -458,18 +464,19 @@ class Objective(BaseEstimator, ABC):
 
     # --- the state of trainings under way ------------------------------------------------------
     # LightGBM hands over one scores buffer per booster, the same object at every call. The buffer
-    # is therefore what identifies a training, held by weak reference: its id alone may be reused.
+    # is therefore what a training belongs to, held by weak reference: its id alone may be reused.
+    # Of XGBoost it is the Booster.
 
-    def _find_training(self, scores: Any) -> tuple[Training | None, tuple[Any, ...]]:
-        reference, training, sources = self._trainings().get(id(scores), (None, None, ()))
-        if reference is None or reference() is not scores:
+    def _find_training(self, owner: Any) -> tuple[Training | None, tuple[Any, ...]]:
+        reference, training, sources = self._trainings().get(id(owner), (None, None, ()))
+        if reference is None or reference() is not owner:
             return None, ()
         return training, sources
 
-    def _keep_training(self, scores: Any, training: Training, sources: tuple[Any, ...]) -> None:
-        trainings, key = self._trainings(), id(scores)
-        # The callback runs before the buffer's memory, and so its id, can be used again.
-        reference = weakref.ref(scores, lambda _: trainings.pop(key, None))
+    def _keep_training(self, owner: Any, training: Training, sources: tuple[Any, ...]) -> None:
+        trainings, key = self._trainings(), id(owner)
+        # The callback runs before the owner's memory, and so its id, can be used again.
+        reference = weakref.ref(owner, lambda _: trainings.pop(key, None))
         trainings[key] = (reference, training, sources)
 
     def _trainings(self) -> dict[int, tuple[Any, Training, tuple[Any, ...]]]:
@@ -495,6 +502,13 @@ class Objective(BaseEstimator, ABC):
         return twin
 
 
+def _is_same(kept: Any, given: Any) -> bool:
+    """Return whether two arrays are one; or equal, as XGBoost hands out copies."""
+    if kept is given:
+        return True
+    return kept is not None and given is not None and np.array_equal(kept, given)
+
+
 def _warn_of_nothing_to_rank(labels: Any, layout: QueryLayout) -> None:
     """Warn where no query has two documents that could be in a wrong order."""
     what = ""
@@ -517,7 +531,7 @@ def _warn_of_nothing_to_rank(labels: Any, layout: QueryLayout) -> None:
         )
 
 
-def _check_training_data(data: TrainingData) -> None:
+def _check_training_data(data: TrainingData | DMatrixData) -> None:
     """Raise an error for what LightGBM would do wrong, or leave out, without a word."""
     if data.bags_by_query:
         raise ValueError(

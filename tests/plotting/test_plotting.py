@@ -83,8 +83,9 @@ def test_learning_curves_of_rankers(rankers):
     assert [line.get_label() for line in display.lines_] == ["short", "stopped"]
     for line, model in zip(display.lines_, models.values(), strict=True):
         (recorded,) = model.evals_result_.values()
-        assert line.get_xdata().tolist() == list(range(1, len(recorded["ndcg@5"]) + 1))
-        assert line.get_ydata().tolist() == recorded["ndcg@5"]
+        (started,) = model.evals_start_.values()
+        assert line.get_xdata().tolist() == list(range(len(recorded["ndcg@5"]) + 1))
+        assert line.get_ydata().tolist() == [started["ndcg@5"], *recorded["ndcg@5"]]
     assert display.ax_.get_ylabel() == "ndcg@5"
     assert display.ax_.get_xlabel() == "number of trees"
     assert display.figure_ is display.ax_.figure
@@ -106,7 +107,8 @@ def test_a_cross_fit_has_a_curve_per_member_and_no_dot():
     assert list(display.ax_.lines) == display.lines_
     for line, (member, recorded) in zip(display.lines_, ranker.evals_result_.items(), strict=True):
         assert member in line.get_label()
-        assert line.get_ydata().tolist() == recorded["ndcg@10"]
+        started = ranker.evals_start_[member]["ndcg@10"]
+        assert line.get_ydata().tolist() == [started, *recorded["ndcg@10"]]
 
 
 def test_learning_curve_of_one_ranker_on_given_axes(rankers):
@@ -115,7 +117,7 @@ def test_learning_curve_of_one_ranker_on_given_axes(rankers):
     display = LearningCurveDisplay.from_ranker(models["short"], metric="map", ax=ax, linewidth=5)
     assert display.ax_ is ax
     (recorded,) = models["short"].evals_result_.values()
-    assert display.lines_[0].get_ydata().tolist() == recorded["map"]
+    assert display.lines_[0].get_ydata()[1:].tolist() == recorded["map"]
     assert display.lines_[0].get_linewidth() == 5
     again = display.plot()
     assert again is display
@@ -147,7 +149,10 @@ def test_a_learning_curve_starts_at_tree_0_where_that_value_is_known(rankers):
         evals_result_ = models["short"].evals_result_
         evals_start_ = {dataset: {"ndcg@5": 0.25}}  # noqa: RUF012
 
-    both = {"started": Started(), "short": models["short"]}
+    class Unstarted:
+        evals_result_ = models["short"].evals_result_
+
+    both = {"started": Started(), "short": Unstarted()}
     display = LearningCurveDisplay.from_ranker(both)
     recorded = models["short"].evals_result_[dataset]["ndcg@5"]
     started, plain = display.lines_
