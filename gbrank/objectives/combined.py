@@ -308,6 +308,11 @@ class _CombinedTraining(Training):
         """The boosting iteration that comes next."""
         return self._trainings[0].iteration
 
+    @iteration.setter
+    def iteration(self, number: int) -> None:
+        for each in self._trainings:
+            each.iteration = number
+
     def grad_hess(self, scores: ArrayLike) -> tuple[Float32Array, Float32Array]:
         checked = check_scores(scores, self.layout)
         return self._sum([each.grad_hess(checked) if w else None for each, w in self._counted()])
