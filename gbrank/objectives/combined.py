@@ -376,8 +376,11 @@ def split_labels(objective: Any, y: Any) -> tuple[Any, FloatArray | None]:
     objective : what is trained; a matrix of labels is an error for all but :class:`Combined`.
     y : labels.
     """
-    values = y if np.ndim(y) != 2 else np.asarray(y)
-    if np.ndim(values) != 2 or values.shape[1] == 1:
+    try:
+        values = np.asarray(y)
+    except ValueError:  # lists of different lengths, which others say more about
+        return y, None
+    if values.ndim != 2 or values.shape[1] == 1:
         return y, None
     if not isinstance(objective, Combined):
         raise ValueError(
