@@ -127,6 +127,7 @@ def page(found: dict[str, Any]) -> str:
             "sets of the difference to XGBoost's own `rank:ndcg`, ± its standard error over test",
             "queries.",
             "",
+            *([found["note"], ""] if "note" in found else []),
             f"## `eta={name_of(RATES[:1])}`",
             "",
             "This was run first.",
@@ -156,9 +157,12 @@ def main() -> None:
     options = parser.parse_args()
     folder = data_folder(options.data)
     path = RESULTS / "xgboost_trees.json"
-    results = json.loads(path.read_text())["results"] if path.exists() else {}
+    kept = json.loads(path.read_text()) if path.exists() else {}
+    results = kept.get("results", {})
     sources = {**provenance(), "xgboost": xgb.__version__}
     found = {"provenance": sources, "settings": SETTINGS, "results": results}
+    if "note" in kept:
+        found["note"] = kept["note"]
     for name in options.sets:
         for fold in FOLDS:
             done = results.setdefault(name, {}).setdefault(str(fold), {})
