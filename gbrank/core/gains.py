@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbrank.core.kernels import kernel
 from gbrank.core.queries import QueryLayout
 from gbrank.core.typing import FloatArray, IntArray
 from gbrank.core.validation import check_probabilities
@@ -372,19 +371,13 @@ def ideal_dcg(
     >>> ideal_dcg(np.array([0.0, 1.0, 3.0]), np.array([0, 1, 3]), compute_discounts(2), k=1)
     array([0., 3.])
     """
-    best = np.zeros(len(bounds) - 1)
-    # a kernel would not notice that it reads beyond the last discount
     depth = len(discounts) if k is None else min(k, len(discounts))
-    _ideal_dcg(gains, bounds, discounts, depth, best)
+    sizes = np.diff(bounds)
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    rank = np.arange(len(query)) - np.repeat(bounds[:-1] - bounds[0], sizes)
+    gains = gains[bounds[0] : bounds[-1]]
+    counted = np.flatnonzero(rank < depth)
+    best_first = np.lexsort((-gains, query))[counted]
+    terms = gains[best_first] * discounts[rank[counted]]
+    best: FloatArray = np.bincount(query[counted], terms, minlength=len(sizes)).astype(np.float64)
     return best
-
-
-@kernel(frozenset())
-def _ideal_dcg(gains, bounds, discounts, k, best):
-    for q in range(len(bounds) - 1):
-        start, stop = bounds[q], bounds[q + 1]
-        gains_upwards = np.sort(gains[start:stop])
-        total = 0.0
-        for rank in range(min(k, stop - start)):
-            total += gains_upwards[stop - start - 1 - rank] * discounts[rank]
-        best[q] = total

@@ -72,9 +72,10 @@ class Judgments:
     @cached_property
     def grade_counts(self) -> FloatArray:
         """How many documents of each query (row) have each grade (column)."""
-        counts = np.zeros((self.layout.n_queries, self.n_grades))
-        _count_grades(self.codes, self.layout.bounds, counts)
-        return counts
+        n_queries, n_grades = self.layout.n_queries, self.n_grades
+        cells = np.repeat(np.arange(n_queries) * n_grades, self.layout.sizes) + self.codes
+        counts = np.bincount(cells, minlength=n_queries * n_grades)
+        return counts.astype(np.float64).reshape(n_queries, n_grades)
 
     def sum_in_query(self, table: NDArray[Any]) -> FloatArray:
         """Return the sum of ``table`` over the documents of each query."""
@@ -115,23 +116,6 @@ def _read_grades(labels, grades):
         grades[i] = np.uint8(labels[i])
         broken += 1 if np.float64(grades[i]) != labels[i] else 0
     return broken == 0
-
-
-@kernel()
-def _count_grades(grades, bounds, counts):
-    n_grades = counts.shape[1]
-    even, odd = np.zeros(n_grades, np.int64), np.zeros(n_grades, np.int64)
-    for q in range(len(bounds) - 1):
-        # Equal neighbours would wait for each other if they were counted at the same place.
-        for i in range(bounds[q], bounds[q + 1] - 1, 2):
-            even[grades[i]] += 1
-            odd[grades[i + 1]] += 1
-        if (bounds[q + 1] - bounds[q]) % 2 == 1:
-            even[grades[bounds[q + 1] - 1]] += 1
-        for grade in range(n_grades):
-            counts[q, grade] = even[grade] + odd[grade]
-            even[grade] = 0
-            odd[grade] = 0
 
 
 @kernel()

@@ -127,20 +127,37 @@ def rank_queries(
     return ranking
 
 
-@kernel()
 def rank_block(
-    scores, bounds, depths, ties, codes, labels_of_codes, first, last, ranked, tied, counts
-):
-    """Rank queries ``first`` to ``last``, each to its depth, into ``ranked``, ``tied``, ``counts``.
+    scores: FloatArray,
+    bounds: IntArray,
+    depths: IntArray,
+    ties: int,
+    codes: NDArray[np.integer[Any]],
+    labels_of_codes: FloatArray,
+    first: int,
+    last: int,
+    *ranking: NDArray[Any],
+) -> None:
+    """Rank queries ``first`` to ``last``, each to its depth, into the arrays of a ranking.
 
     ``labels_of_codes`` decide ties of policy "worst" only: the smallest comes first.
     """
+    _rank_block(scores, bounds, depths, ties, codes, first, last, *ranking)
+    if ties == _WORST:
+        _worst_first(labels_of_codes, bounds, first, last, *ranking)
+
+
+@kernel()
+def _rank_block(scores, bounds, depths, ties, codes, first, last, ranked, tied, counts):
+    """Do so; of policy "worst" ties are left as they are."""
     longest = 1
     for q in range(first, last):
         longest = max(longest, bounds[q + 1] - bounds[q])
     keys, spare_keys = np.empty(longest), np.empty(longest)
     rows, spare_rows = np.empty(longest, np.int32), np.empty(longest, np.int32)
-    all_rows = np.arange(longest).astype(np.int32)
+    all_rows = np.empty(longest, np.int32)
+    for i in range(longest):
+        all_rows[i] = i
     buckets, ends = np.empty(longest, np.int32), np.empty(longest, np.int32)
     for q in range(first, last):
         start, size = bounds[q], bounds[q + 1] - bounds[q]
@@ -161,12 +178,10 @@ def rank_block(
         _sort(from_keys, from_rows, count, keys, rows, spare_keys, spare_rows, buckets, ends)
         while count > depth and keys[count - 1] < keys[depth - 1]:
             count -= 1  # documents that are not even tied with the last one wanted
-        if ties == _WORST:
-            _worst_first(keys, rows, codes, labels_of_codes, start, count, spare_keys, spare_rows)
         for i in range(count):
             ranked[start + i] = codes[start + rows[i]]
             tied[start + i] = False
-        if ties == _AVERAGE:
+        if (ties == _AVERAGE) | (ties == _WORST):
             for i in range(count - 1):
                 tied[start + i] = keys[i] == keys[i + 1]
         counts[q] = count
@@ -242,15 +257,25 @@ def _sort(from_keys, from_rows, size, keys, rows, spare_keys, spare_rows, bucket
 
 
 @kernel()
-def _worst_first(keys, rows, codes, labels_of_codes, start, count, spare_keys, spare_rows):
-    """Put the documents of each group of equal keys in ascending order of their labels."""
-    low = 0
-    while low < count:
-        high = low + 1
-        while high < count and keys[high] == keys[low]:
-            high += 1
-        if high - low > 1:
-            for i in range(low, high):  # the keys of the group, all equal, are not needed any more
-                keys[i] = -labels_of_codes[codes[start + rows[i]]]
-            sort_descending(keys[low:high], rows[low:high], high - low, spare_keys, spare_rows)
-        low = high
+def _worst_first(labels_of_codes, bounds, first, last, ranked, tied, counts):
+    """Put the documents of each tie in ascending order of their labels; none is tied then."""
+    longest = 1
+    for q in range(first, last):
+        longest = max(longest, counts[q])
+    keys, spare_keys = np.empty(longest), np.empty(longest)
+    codes, spare_codes = np.empty(longest, np.int32), np.empty(longest, np.int32)
+    for q in range(first, last):
+        low, end = bounds[q], bounds[q] + counts[q]
+        while low < end:
+            size = 1
+            while tied[low + size - 1]:
+                size += 1
+            for i in range(size):
+                codes[i] = ranked[low + i]
+                keys[i] = -labels_of_codes[ranked[low + i]]
+            if size > 1:
+                sort_descending(keys, codes, size, spare_keys, spare_codes)
+            for i in range(size):
+                ranked[low + i] = codes[i]
+                tied[low + i] = False
+            low += size

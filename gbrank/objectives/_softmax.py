@@ -39,7 +39,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from gbrank.core import FloatArray, IntArray, exp, kernel
+from gbrank.core import BoolArray, FloatArray, IntArray, exp, kernel
 from gbrank.objectives.base import Objective
 
 NEUMANN_ORDERS = (0, 2, 4)
@@ -112,13 +112,19 @@ def log_partition(scores: FloatArray, eps: float = 0.0) -> float:
     return float(top + np.log(np.exp(scores - top).sum()))
 
 
-def never_lost(n_queries: int) -> IntArray:
-    """Return, for each query, the iteration in which it was found lost: none yet.
+def query_state(sizes: IntArray) -> tuple[BoolArray, IntArray, BoolArray]:
+    """Return, for each query, whether it counts, when it was found lost, and whether it was left.
 
-    This is all that a training remembers from step to step. A step looks at earlier iterations
-    only, so that one iteration can be computed any number of times.
+    The iteration in which a query was found lost, none yet, is all that a training remembers from
+    step to step. A step looks at earlier iterations only, so that one iteration can be computed any
+    number of times. What the kernel for short lists leaves to the other one it says at each step.
     """
-    return np.full(n_queries, _NEVER, dtype=np.int64)
+    n_queries = len(sizes)
+    return (
+        sizes > 1,
+        np.full(n_queries, _NEVER, dtype=np.int64),
+        np.zeros(n_queries, dtype=np.bool_),
+    )
 
 
 @kernel()

@@ -38,14 +38,14 @@ def drawn_target(mass, middle, spread, seed, iteration, query, target):
 
 @kernel()
 def drawn_block(
-    first, last, bounds, scores, mass, counts, lost_at, longest_short, eps, order, seed, middle,
-    spread, anneal, iteration, scratch, grad, hess,
+    first, last, bounds, scores, mass, counts, lost_at, left, longest_short, eps, order, seed,
+    middle, spread, anneal, iteration, scratch, grad, hess,
 ):  # fmt: skip
-    """Write gradient and hessian of queries one after the other."""
+    """Write gradient and hessian of queries one after the other: long ones, and those ``left``."""
     spread_now = spread * exp(-iteration / anneal)
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
-        if b - a <= longest_short:
+        if b - a <= longest_short and not left[q]:
             continue
         if counts[q]:
             target = scratch[SOFTMAX_ROWS][: b - a]
@@ -85,17 +85,21 @@ def _draw_tile(length, queries, sizes, middle, spread, seed, iteration, keys, ti
 
 @kernel()
 def short_drawn_block(
-    first, last, bounds, scores, mass, counts, lost_at, longest, eps, order, seed, middle, spread,
-    anneal, iteration, scratch, grad, hess,
+    first, last, bounds, scores, mass, counts, lost_at, left, longest, eps, order, seed, middle,
+    spread, anneal, iteration, scratch, grad, hess,
 ):  # fmt: skip
-    """Write gradient and hessian of queries of at most ``longest`` documents, for eps = 0."""
+    """Write gradient and hessian of queries of at most ``longest`` documents, for eps = 0.
+
+    Return how many of them are left to :func:`drawn_block`.
+    """
     spread_now = spread * exp(-iteration / anneal)
     longest = min(longest, scratch.shape[1])  # no list is longer than that
-    tile, kept = np.empty(longest * DOUBLES * LANES), np.empty(longest * LANES)
+    tile = np.empty(longest * DOUBLES * LANES)
     singles = np.empty(longest * SINGLES * LANES, np.float32)
     lanes, keys = np.empty(LANE_ROWS * LANES), np.empty(2 * LANES, np.uint32)
     queries, ends = np.empty(WINDOW, np.int64), np.empty(longest + 2, np.int64)
     starts, sizes = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
+    n_left = 0
     for window in range(first, last, WINDOW):
         window_end = min(window + WINDOW, last)
         # Bring the rows into the cache, one after the other: in the order of lengths, each list
@@ -112,8 +116,9 @@ def short_drawn_block(
             _draw_tile(
                 length, chosen, sizes, middle, spread_now, seed, iteration, keys, tile, lanes
             )
-            softmax_tile(
-                length, chosen, starts, sizes, scores, order, lost_at, iteration, tile, lanes,
-                singles, kept, scratch, grad, hess,
+            n_left += softmax_tile(
+                length, chosen, starts, sizes, order, lost_at, iteration, tile, lanes, singles,
+                left, grad, hess,
             )  # fmt: skip
         zero_others(window, window_end, bounds, counts, longest, grad, hess)
+    return n_left

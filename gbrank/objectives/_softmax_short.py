@@ -7,16 +7,15 @@ are taken in another order, and differ in the last bits of a float64.
 import numpy as np
 
 from gbrank.core import exp, kernel
-from gbrank.objectives._kernels import zero_step
 from gbrank.objectives._short_lists import LANES, store_tile
-from gbrank.objectives._softmax import DOMINATED, FARTHEST, LOST, SOFTMAX_ROWS, softmax_step
+from gbrank.objectives._softmax import DOMINATED, FARTHEST, LOST
 
 #: A row of the tile has so many numbers of each list: score (then rho), target (then w) and
 #: 1 / (1 - rho), all of them in float64, and numerator and hessian in float32. That they lie at
 #: fixed distances spares loops over 32 numbers the question whether they overlap.
 DOUBLES, SINGLES = 3, 2
 #: Of each lane: sum of the target, its inverse, largest score, 1 / sum e^s, sums of w before and
-#: now, sum of target times distance from the largest score (then whether it needs care).
+#: now, sum of target times distance from the largest score.
 LANE_ROWS = 7
 #: A score that counts for nothing, where a list has ended.
 BEYOND = -1.7976931348623157e308
@@ -27,13 +26,13 @@ _NEARLY_LOST = LOST * (1.0 - 1e-9)
 
 @kernel(part=True)
 def softmax_tile(
-    length, queries, starts, sizes, scores, order, lost_at, iteration, tile, lanes, singles, kept,
-    scratch, grad, hess,
+    length, queries, starts, sizes, order, lost_at, iteration, tile, lanes, singles, left, grad,
+    hess,
 ):  # fmt: skip
     """Write numerator and hessian of the lists of a tile, whose scores and targets are there.
 
-    ``kept`` gets the targets of lists that need care, because they are lost or their top document
-    holds nearly all the probability: what they need is written once, in
+    Return how many were ``left`` to the long path, because they are lost, or their top document
+    holds nearly all the probability, or there is no target: what they need is written once, in
     :func:`gbrank.objectives._softmax.softmax_step`.
     """
     apart = DOUBLES * LANES
@@ -52,16 +51,12 @@ def softmax_tile(
             row[lane] = exp(-below)
             lanes[3 * LANES + lane] += row[lane]
             lanes[6 * LANES + lane] += row[LANES + lane] * below
-    n_alone = 0
+    n_left = 0
     for lane in range(len(queries)):
         lost = lanes[6 * LANES + lane] >= _NEARLY_LOST * lanes[lane]
         lost = lost or lost_at[queries[lane]] < iteration
-        alone = lost or lanes[3 * LANES + lane] < 1.0 + DOMINATED
-        lanes[6 * LANES + lane] = 1.0 if alone else 0.0
-        if alone:
-            n_alone += 1
-            for i in range(length):
-                kept[i * LANES + lane] = tile[i * apart + LANES + lane]
+        left[queries[lane]] = lost or lanes[3 * LANES + lane] < 1.0 + DOMINATED
+        n_left += left[queries[lane]]
     for lane in range(LANES):
         lanes[LANES + lane] = 1.0 / lanes[lane]
         lanes[3 * LANES + lane] = 1.0 / lanes[3 * LANES + lane]
@@ -93,19 +88,4 @@ def softmax_tile(
                 lanes[5 * LANES + lane] += row[LANES + lane]
     store_tile(singles, SINGLES * LANES, starts, sizes, length, len(queries), grad)
     store_tile(singles[LANES:], SINGLES * LANES, starts, sizes, length, len(queries), hess)
-    if n_alone == 0:
-        return
-    for lane in range(len(queries)):
-        if lanes[6 * LANES + lane] == 0.0:
-            continue
-        a, b = starts[lane], starts[lane] + sizes[lane]
-        if lanes[lane] <= 0.0:
-            zero_step(grad[a:b], hess[a:b])
-            continue
-        target = scratch[SOFTMAX_ROWS]
-        for i in range(b - a):
-            target[i] = kept[i * LANES + lane]
-        softmax_step(
-            scores[a:b], target, lanes[lane], 0.0, order, lost_at, queries[lane], iteration,
-            scratch, grad[a:b], hess[a:b],
-        )  # fmt: skip
+    return n_left

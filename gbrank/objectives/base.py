@@ -86,8 +86,9 @@ class Objective(BaseEstimator, ABC):
     #: Lists of up to this many documents belong to ``short_kernel``, where there is one, and
     #: ``kernel`` leaves them alone.
     longest_short: int = 0
-    #: As ``kernel``, for short lists, which it puts side by side; ``None`` where there is none.
-    short_kernel: Callable[..., None] | None = None
+    #: As ``kernel``, for short lists, which it puts side by side; ``None`` where there is none. It
+    #: may return how many lists it leaves to ``kernel``, which has to know them.
+    short_kernel: Callable[..., Any] | None = None
 
     #: Parameters that LightGBM has too: its name, and what ``None`` stands for if LightGBM was not
     #: given it either. Only those count that the constructor has.
@@ -348,7 +349,8 @@ class Objective(BaseEstimator, ABC):
         layout : their queries.
         """
         fixed = (*self.prepare(labels, layout), *self.kernel_params())
-        kernels = self._kernels_for(layout.sizes)
+        long = self.kernel
+        short, has_long = self._kernels_for(layout.sizes)
 
         def step(
             first: int,
@@ -360,18 +362,22 @@ class Objective(BaseEstimator, ABC):
             grad: Float32Array,
             hess: Float32Array,
         ) -> None:
-            for kernel in kernels:
-                kernel(first, last, bounds, scores, *fixed, iteration, scratch, grad, hess)
+            arguments = (first, last, bounds, scores, *fixed, iteration, scratch, grad, hess)
+            left = 0 if short is None else short(*arguments)
+            if has_long or left:
+                long(*arguments)
 
         return step
 
-    def _kernels_for(self, sizes: IntArray) -> list[Callable[..., None]]:
-        """Return the kernels that lists of these sizes need: what is not needed is not compiled."""
-        short = self.short_kernel
+    def _kernels_for(self, sizes: IntArray) -> tuple[Callable[..., Any] | None, bool]:
+        """Return the kernel for short lists, if there are any, and whether there are others.
+
+        What is not needed is not compiled.
+        """
         is_short = sizes <= self.longest_short
-        if short is None or not is_short.any():
-            return [self.kernel]
-        return [short] if is_short.all() else [short, self.kernel]
+        if self.short_kernel is None or not is_short.any():
+            return None, True
+        return self.short_kernel, not is_short.all()
 
     def grad_hess(
         self,

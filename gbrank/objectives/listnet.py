@@ -25,7 +25,7 @@ from gbrank.objectives._softmax import (
     SoftmaxObjective,
     check_neumann_order,
     log_partition,
-    never_lost,
+    query_state,
 )
 from gbrank.objectives._softmax_blocks import drawn_block, short_drawn_block
 from gbrank.objectives._topk import keep_top
@@ -87,7 +87,7 @@ class ListNet(SoftmaxObjective):
             check_integer("k", self.k, low=1, also="None")
 
     @property
-    def short_kernel(self) -> Callable[..., None] | None:  # type: ignore[override]
+    def short_kernel(self) -> Callable[..., Any] | None:  # type: ignore[override]
         """The kernel for short lists, which has no bounded and no exact form."""
         return short_drawn_block if self.has_short_form else None
 
@@ -97,7 +97,7 @@ class ListNet(SoftmaxObjective):
         sizes = layout.sizes[layout.sizes > 0]
         top = np.repeat(np.maximum.reduceat(labels, starts), sizes) if len(labels) else labels
         mass = np.exp((labels - top) / self.temperature)
-        return mass, layout.sizes > 1, never_lost(layout.n_queries)
+        return mass, *query_state(layout.sizes)
 
     def kernel_params(self) -> tuple[Any, ...]:
         longest_short = 0 if self.short_kernel is None else self.longest_short

@@ -48,7 +48,7 @@ from gbrank.objectives._softmax import (
     SoftmaxObjective,
     check_neumann_order,
     log_partition,
-    never_lost,
+    query_state,
     softmax_step,
 )
 from gbrank.objectives._softmax_blocks import drawn_block, drawn_target, short_drawn_block
@@ -105,7 +105,20 @@ def _tight_target(powers, scores, target):
 
 @kernel()
 def _tight_block(
-    first, last, bounds, scores, powers, counts, lost_at, eps, order, iteration, scratch, grad, hess
+    first,
+    last,
+    bounds,
+    scores,
+    powers,
+    counts,
+    lost_at,
+    _,
+    eps,
+    order,
+    iteration,
+    scratch,
+    grad,
+    hess,
 ):
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
@@ -135,7 +148,7 @@ def _lightgbm_target(powers, seed, iteration, query, target):
 
 @kernel()
 def _lightgbm_block(
-    first, last, bounds, scores, powers, counts, lost_at, eps, order, seed, iteration, scratch,
+    first, last, bounds, scores, powers, counts, lost_at, _, eps, order, seed, iteration, scratch,
     grad, hess,
 ):  # fmt: skip
     for q in range(first, last):
@@ -234,7 +247,7 @@ class XENDCG(SoftmaxObjective):
         return _lightgbm_block if self._draws_as_lightgbm else drawn_block
 
     @property
-    def short_kernel(self) -> Callable[..., None] | None:  # type: ignore[override]
+    def short_kernel(self) -> Callable[..., Any] | None:  # type: ignore[override]
         """The kernel for short lists, which rarer forms of the loss do without."""
         usual = self.kernel is drawn_block and self.eps == 0 and self.has_short_form
         return short_drawn_block if usual else None
@@ -276,7 +289,7 @@ class XENDCG(SoftmaxObjective):
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         powers = compute_gains(labels, "exp", layout) + 1.0
         own = powers - self._own_gamma(labels)
-        return own, layout.sizes > 1, never_lost(layout.n_queries)
+        return own, *query_state(layout.sizes)
 
     def _own_gamma(self, labels: FloatArray) -> FloatArray | float:
         """Return gamma of a function, which is taken off ``2^r`` once for all; else 0."""

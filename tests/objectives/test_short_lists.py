@@ -88,13 +88,12 @@ def test_a_query_has_its_own_bits(objective):
 
 def test_only_the_kernels_that_lists_need():
     objective = LambdaMART()
-    short, long = objective.short_kernel, objective.kernel
     sizes = np.array([2, objective.longest_short, objective.longest_short + 1])
-    assert objective._kernels_for(sizes[:2]) == [short]
-    assert objective._kernels_for(sizes[2:]) == [long]
-    assert objective._kernels_for(sizes) == [short, long]
+    assert objective._kernels_for(sizes[:2]) == (objective.short_kernel, False)
+    assert objective._kernels_for(sizes[2:]) == (None, True)
+    assert objective._kernels_for(sizes) == (objective.short_kernel, True)
     for rare in (XENDCG(gamma="tight"), XENDCG(generator="lightgbm"), XENDCG(eps=1.0)):
-        assert rare._kernels_for(sizes) == [rare.kernel], "there is one path only"
+        assert rare._kernels_for(sizes) == (None, True), "there is one path only"
 
 
 @pytest.mark.parametrize("objective", [XENDCG(), ListNet()], ids=repr)
