@@ -11,10 +11,6 @@ is the whole call, as LightGBM makes it.
 
 import argparse
 import json
-import os
-import subprocess
-import sys
-import tempfile
 import time
 import tracemalloc
 from functools import partial
@@ -31,6 +27,7 @@ from gbrank.core.threads import resolve_n_jobs
 SEED = 0
 LABEL_SHARES = (0.5, 0.2, 0.15, 0.1, 0.05)
 THREADS = (1, 2)
+LENGTHS = (5, 10, 20, 50, 120, 1_000)
 ROUNDS = 30
 #: Losses over all pairs are not timed on lists with more pairs than this in all.
 MOST_PAIRS = 2e9
@@ -91,152 +88,118 @@ def measure_steps() -> list[dict[str, object]]:
     return rows
 
 
-def measure_native_pass() -> list[dict[str, object]]:
+def list_lengths() -> dict[str, Layout]:
+    """Return layouts of 300,000 documents by the length of their lists, and the web's."""
+    found = {f"{length:,}": Layout(np.full(300_000 // length, length)) for length in LENGTHS}
+    found["2-40"] = Layout(np.random.default_rng(SEED).integers(2, 41, 300_000 // 21))
+    return found | {"30-209": web_layout()}
+
+
+def native_pass(name: str, layout: Layout, threads: int) -> dict[str, object]:
     """Time the whole call of an objective against LightGBM's C++ pass."""
-    layout = web_layout()
     rng = np.random.default_rng(SEED + 1)
     feature = rng.normal(size=(layout.n_rows, 1)).astype(np.float32)
     ready = (
         rng.normal(size=layout.n_rows).astype(np.float32),
         np.ones(layout.n_rows, dtype=np.float32),
     )
+    params = {**TINY, "num_threads": threads}
+    fields = {"label": layout.labels, "group": layout.group, "init_score": layout.scores}
+    boosters = [
+        lgb.Booster(
+            {**params, "objective": which}, lgb.Dataset(feature, **fields, params=dict(params))
+        )
+        for which in (NATIVE[name], "none", "none")
+    ]
+    objective = get_objective(name)  # as many threads as LightGBM has
+    ours: list[float] = []
+
+    def timed(scores, dataset):
+        start = time.perf_counter()
+        gradients = objective(scores, dataset)
+        ours.append(time.perf_counter() - start)
+        return gradients
+
+    seconds = interleave(
+        {
+            "native": boosters[0].update,
+            "ready-made": lambda: boosters[1].update(fobj=lambda *_: ready),
+            "ours": lambda: boosters[2].update(fobj=timed),
+        },
+        ROUNDS,
+    )
+    theirs = seconds["native"] - seconds["ready-made"]
+    mine = np.array(ours[-ROUNDS:])
+    ratio, low, high = ratio_with_interval(theirs, mine)
+    return {
+        "objective": name,
+        "peer": NATIVE[name],
+        "threads": threads,
+        "peer's C++ pass, ns a document": round(float(np.median(theirs)) / layout.n_rows * 1e9, 2),
+        "ours, ns a document": round(float(np.median(mine)) / layout.n_rows * 1e9, 2),
+        "times faster": round(ratio, 2),
+        "95% interval": [round(low, 2), round(high, 2)],
+    }
+
+
+def measure_native_pass() -> list[dict[str, object]]:
+    """Compare with LightGBM's C++ at every length of lists, one and two threads."""
+    return [
+        {"lists": lists} | native_pass(name, layout, threads)
+        for lists, layout in list_lengths().items()
+        for threads in THREADS
+        for name in ("xendcg", "lambdamart")
+    ]
+
+
+def measure_training(n_features: int = 136, rounds: int = 15) -> list[dict[str, object]]:
+    """Time whole iterations on 136 features and 64 leaves against the native objective."""
+    rng = np.random.default_rng(SEED + 2)
+    threads = resolve_n_jobs(None)
+    params = {**LARGE, "num_threads": threads}
     rows = []
-    for threads in THREADS:
-        params = {**TINY, "num_threads": threads}
-        for name, native in NATIVE.items():
-            boosters = [
-                lgb.Booster(
-                    {**params, "objective": which},
-                    lgb.Dataset(
-                        feature,
-                        layout.labels,
-                        group=layout.group,
-                        init_score=layout.scores,
-                        params=params,
-                    ),
-                )
-                for which in (native, "none", "none")
-            ]
-            objective = get_objective(name, n_jobs=threads)
-            ours: list[float] = []
-
-            def timed(scores, dataset, objective=objective, ours=ours):
-                start = time.perf_counter()
-                gradients = objective(scores, dataset)
-                ours.append(time.perf_counter() - start)
-                return gradients
-
+    for length in (10, 120):
+        layout = Layout(np.full(240_000 // length, length))
+        X = rng.normal(size=(layout.n_rows, n_features)).astype(np.float32)
+        layout.labels = np.clip(np.rint(X[:, 0] + X[:, 1] * X[:, 2]), 0, 4).astype(np.float32)
+        dataset = lgb.Dataset(
+            X, layout.labels, group=layout.group, init_score=layout.scores, params=params
+        ).construct()
+        del X
+        for name in ("xendcg", "lambdamart"):
+            native = lgb.Booster({**params, "objective": NATIVE[name]}, dataset)
+            mine = lgb.Booster({**params, "objective": "none"}, dataset)
+            objective = get_objective(name)
             seconds = interleave(
-                {
-                    "native": boosters[0].update,
-                    "ready-made": lambda b=boosters: b[1].update(fobj=lambda *_: ready),
-                    "ours": lambda b=boosters, f=timed: b[2].update(fobj=f),
-                },
-                ROUNDS,
+                {"native": native.update, "ours": lambda b=mine, o=objective: b.update(fobj=o)},
+                rounds,
             )
-            theirs = seconds["native"] - seconds["ready-made"]
-            mine = np.array(ours[-ROUNDS:])
-            ratio, low, high = ratio_with_interval(theirs, mine)
+            ratio, low, high = ratio_with_interval(seconds["ours"], seconds["native"])
             rows.append(
                 {
                     "objective": name,
-                    "peer": native,
+                    "peer": NATIVE[name],
+                    "lists": str(length),
                     "threads": threads,
-                    "peer's C++ pass, ms": round(float(np.median(theirs)) * 1e3, 2),
-                    "ours, ms": round(float(np.median(mine)) * 1e3, 2),
-                    "times faster": round(ratio, 2),
-                    "95% interval": [round(low, 2), round(high, 2)],
+                    "peer, ms a tree": round(float(np.median(seconds["native"])) * 1e3, 1),
+                    "ours, ms a tree": round(float(np.median(seconds["ours"])) * 1e3, 1),
+                    "ours / peer": round(ratio, 3),
+                    "95% interval": [round(low, 3), round(high, 3)],
                 }
             )
     return rows
 
 
-def measure_training(n_features: int = 136, rounds: int = ROUNDS) -> list[dict[str, object]]:
-    """Time whole iterations on 136 features and 64 leaves against the native objective."""
-    layout = web_layout()
-    rng = np.random.default_rng(SEED + 2)
-    X = rng.normal(size=(layout.n_rows, n_features)).astype(np.float32)
-    layout.labels = np.clip(np.rint(X[:, 0] + X[:, 1] * X[:, 2]), 0, 4).astype(np.float32)
-    threads = resolve_n_jobs(None)
-    params = {**LARGE, "num_threads": threads}
-    dataset = lgb.Dataset(
-        X, layout.labels, group=layout.group, init_score=layout.scores, params=params
-    ).construct()
-    del X
-    rows = []
-    for name in ("xendcg", "lambdamart"):
-        native = lgb.Booster({**params, "objective": NATIVE[name]}, dataset)
-        mine = lgb.Booster({**params, "objective": "none"}, dataset)
-        objective = get_objective(name, n_jobs=threads)
-        seconds = interleave(
-            {"native": native.update, "ours": lambda b=mine, o=objective: b.update(fobj=o)}, rounds
-        )
-        ratio, low, high = ratio_with_interval(seconds["ours"], seconds["native"])
-        rows.append(
-            {
-                "objective": name,
-                "peer": NATIVE[name],
-                "threads": threads,
-                "peer, ms a tree": round(float(np.median(seconds["native"])) * 1e3, 1),
-                "ours, ms a tree": round(float(np.median(seconds["ours"])) * 1e3, 1),
-                "ours / peer": round(ratio, 3),
-                "95% interval": [round(low, 3), round(high, 3)],
-            }
-        )
-    return rows
+def measure_cold_start() -> list[dict[str, object]]:
+    from start_speed import measure
+
+    return measure()
 
 
-_FIRST_FITS = """
-import time
-import numpy as np
-from gbrank import Ranker
-rng = np.random.default_rng(0)
-X = rng.normal(size=(5000, 10)); y = rng.integers(0, 5, 5000); qid = np.repeat(np.arange(100), 50)
-seconds = []
-for _ in range(3):
-    start = time.perf_counter()
-    Ranker("{name}", preset="fast", n_estimators=5).fit(X, y, qid=qid)
-    seconds.append(time.perf_counter() - start)
-print(seconds[0] - min(seconds[1:]))
-"""
+def measure_serving() -> list[dict[str, object]]:
+    from serving_speed import measure
 
-
-def run_python(code: str, cache: str) -> float:
-    """Return the number that a fresh Python prints, with numba's cache in the folder ``cache``."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-    finished = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
-    return float(finished.stdout.strip().splitlines()[-1])
-
-
-def measure_cold_start(rounds: int = 7) -> list[dict[str, object]]:
-    """Time imports, and what the first fit of a process costs beyond the second one."""
-    import_time = "import time; t = time.perf_counter(); {}; print(time.perf_counter() - t)"
-    modules = {"peer": "import lightgbm, numba", "ours": "import gbrank"}
-    imported: dict[str, list[float]] = {"peer": [], "ours": []}
-    with tempfile.TemporaryDirectory() as cache:
-        for _ in range(rounds + 1):  # the first round fills the disk's cache and is dropped
-            for which, code in modules.items():
-                imported[which].append(run_python(import_time.format(code), cache))
-        ours, peer = (np.array(imported[which][1:]) for which in ("ours", "peer"))
-        ratio, low, high = ratio_with_interval(ours, peer)
-        rows: list[dict[str, object]] = [
-            {
-                "what": "import gbrank / import lightgbm, numba",
-                "seconds": round(float(np.median(ours)), 3),
-                "ratio": round(ratio, 3),
-                "95% interval": [round(low, 3), round(high, 3)],
-            }
-        ]
-        for name in ("xendcg", "lambdamart"):
-            cold = run_python(_FIRST_FITS.format(name=name), cache)
-            warm = [run_python(_FIRST_FITS.format(name=name), cache) for _ in range(3)]
-            rows += [
-                {"what": f"first fit, {name}, nothing compiled", "seconds": round(cold, 3)},
-                {"what": f"first fit, {name}, warm cache", "seconds": round(np.median(warm), 3)},
-            ]
-    return rows
+    return measure()
 
 
 def measure_memory() -> list[dict[str, object]]:
@@ -275,9 +238,10 @@ def measure_preferences() -> list[dict[str, object]]:
 
 SECTIONS = {
     "steps": ("Gradient step of every objective", measure_steps),
-    "native": ("Against LightGBM's C++ pass (6,000 queries of 30-209)", measure_native_pass),
+    "native": ("Against LightGBM's C++ pass, by length of lists", measure_native_pass),
     "training": ("Whole training, 136 features, 64 leaves", measure_training),
-    "start": ("Cold start", measure_cold_start),
+    "start": ("Imports and first trainings", measure_cold_start),
+    "serving": ("Serving, one thread", measure_serving),
     "memory": ("Memory", measure_memory),
     "metrics": ("Metrics against their peers", measure_metrics),
     "preferences": ("1.6 million comparisons over 10,000 queries", measure_preferences),
@@ -295,11 +259,13 @@ def as_table(rows: list[dict[str, object]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
-    parser.add_argument("--json", type=Path, help="also write the numbers to this file")
+    parser.add_argument("--json", type=Path, help="also write the numbers to this file, in which "
+                        "sections that are not run stay")  # fmt: skip
     arguments = parser.parse_args()
-    results: dict[str, object] = {
-        "provenance": provenance() | {"seed": str(SEED), "data": "synthetic, normal scores"}
-    }
+    results: dict[str, object] = {}
+    if arguments.json and arguments.json.exists():
+        results = json.loads(arguments.json.read_text())
+    results["provenance"] = provenance() | {"seed": str(SEED), "data": "synthetic, normal scores"}
     for section in arguments.only:
         title, measure = SECTIONS[section]
         rows = measure()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gbrank.boosting import save_booster as save_booster
     from gbrank.calibration import CalibratedRanker as CalibratedRanker
     from gbrank.calibration import calibration_error as calibration_error
+    from gbrank.cli import warm_up as warm_up
     from gbrank.model_selection import QueryKFold as QueryKFold
     from gbrank.model_selection import QueryShuffleSplit as QueryShuffleSplit
     from gbrank.model_selection import cv as cv
@@ -33,6 +34,7 @@ _HOMES = {
     "list_objectives": "objectives",
     "register_objective": "objectives",
     "save_booster": "boosting",
+    "warm_up": "cli",
 }
 _MODULES = (
     "calibration",

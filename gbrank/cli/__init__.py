@@ -1,5 +1,6 @@
 """The command ``gbrank``, on the public names of the package."""
 
 from gbrank.cli.application import main
+from gbrank.cli.warm import warm_up
 
-__all__ = ["main"]
+__all__ = ["main", "warm_up"]

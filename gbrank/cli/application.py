@@ -30,6 +30,7 @@ from gbrank.cli import (
     objectives,
     predict,
     train,
+    warm,
 )
 from gbrank.cli.extensions import import_all
 from gbrank.cli.options import UsageError, add_common_options
@@ -47,6 +48,7 @@ _COMMANDS = (
     clicks,
     objectives,
     bench,
+    warm,
     completion,
 )
 _EXAMPLES = """\

@@ -45,7 +45,7 @@ from gbrank.core.gains import (
     ideal_dcg,
 )
 from gbrank.core.ids import as_ids, is_missing, number_runs, stable_argsort
-from gbrank.core.kernels import EXACT_MATH, kernel
+from gbrank.core.kernels import EXACT_MATH, kernel, kernel_cache
 from gbrank.core.precision import single_labels as single_labels
 from gbrank.core.queries import QueryLayout
 from gbrank.core.rng import draw_categories, random_bits, random_key, random_uniform
@@ -140,6 +140,7 @@ __all__ = [
     "is_sequence",
     "is_table",
     "kernel",
+    "kernel_cache",
     "log",
     "number_runs",
     "numbered_columns",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from numba import njit, types
+from numba import config, njit, types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import typeof_impl
 
@@ -35,6 +35,11 @@ def make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> An
         if _is_trusted(Path(cache.cache_path)):
             dispatcher._cache = cache
     return dispatcher
+
+
+def cache_folder() -> Path:
+    """Return where compiled kernels are kept: those of this folder, where each has its own."""
+    return Path(config.CACHE_DIR or _KernelCache(make_dispatcher).cache_path)
 
 
 def _hash_sources() -> str:

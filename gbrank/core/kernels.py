@@ -8,6 +8,7 @@ only the first call ever on a machine pays for compilation.
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 #: For loops over documents: sums may be reordered, which is what lets them vectorise. NaN has been
@@ -47,6 +48,13 @@ class Kernel:
 
         # two threads may get here; the first dispatcher stays
         return self.__dict__.setdefault("dispatcher", make_dispatcher(self.py_func, self._options))
+
+
+def kernel_cache() -> Path:
+    """Return the folder on disk in which compiled kernels are kept."""
+    from gbrank.core._numba import cache_folder
+
+    return cache_folder()
 
 
 def kernel(
