@@ -43,9 +43,12 @@ TEN_WHOLE_LISTS = [
 class Data:
     """Labels, scores and group sizes."""
 
-    def __init__(self, n_queries: int = 6_000) -> None:
+    def __init__(self, n_queries: int = 6_000, length: int | None = None) -> None:
         rng = np.random.default_rng(0)
+        self.lists_of = "30-209" if length is None else str(length)
         self.group = rng.integers(30, 210, n_queries)
+        if length is not None:
+            self.group = np.full(n_queries, length)
         self.n_rows = int(self.group.sum())
         self.labels = rng.choice(5, size=self.n_rows, p=LABEL_SHARES).astype(np.float64)
         self.scores = rng.normal(size=self.n_rows)
@@ -110,14 +113,14 @@ def against_lightgbm(data: Data) -> list[dict[str, Any]]:
         booster = lgb.Booster(
             {"objective": "none", "metric": "ndcg", "eval_at": [10], **params}, dataset
         )
-        evaluator = feval("ndcg@10", convention="lightgbm", n_jobs=threads)
+        evaluator = feval("ndcg@10", convention="lightgbm")  # as many threads as LightGBM has
         ours, theirs = evaluator(data.scores, dataset)[1], booster.eval_train()[0][2]
         if abs(ours - theirs) > 1e-9:
             raise RuntimeError(f"the metrics differ: ours {ours}, LightGBM's {theirs}")
         name = f"LightGBM ndcg, {threads} thread{'s' if threads > 1 else ''}"
         rows.append(
             row(
-                f"feval ndcg@10, n_jobs={threads}",
+                f"feval ndcg@10, lists of {data.lists_of}, n_jobs={threads}",
                 lambda evaluator=evaluator, dataset=dataset: evaluator(data.scores, dataset),
                 name,
                 booster.eval_train,
@@ -216,7 +219,9 @@ def ten_against_one(data: Data) -> list[dict[str, Any]]:
 def measure() -> list[dict[str, Any]]:
     """Return one entry per comparison, with nanoseconds a document and their ratio."""
     data = Data()
-    rows = [*against_lightgbm(data), *_ranx_apart(), *against_scikit_learn(data)]
+    of_lengths = [Data(400_000 // length, length) for length in (10, 100)]
+    rows = [line for each in [data, *of_lengths] for line in against_lightgbm(each)]
+    rows += [*_ranx_apart(), *against_scikit_learn(data)]
     return [*rows, *ten_against_one(data)]
 
 

@@ -147,19 +147,68 @@ def seen(to_root: str) -> str:
 
 
 def speed(to_root: str) -> str:
-    """Steps and trainings against LightGBM's own objectives."""
+    """Steps by length of lists, and trainings, against LightGBM's own objectives."""
     kept = json.loads((RESULTS / "speed.json").read_text(encoding="utf-8"))
     rows = []
     for name in ("xendcg", "lambdamart"):
-        faster = {r["threads"]: r["times faster"] for r in kept["native"] if r["objective"] == name}
-        cells = [f"{faster[threads]:.1f} times faster" for threads in (1, 2)]
-        rows.append([f"gradient step of `{name}`", *cells])
-    for name in ("xendcg", "lambdamart"):
-        [row] = [r for r in kept["training"] if r["objective"] == name]
-        low, high = row["95% interval"]
-        cell = f"{row['ours / peer']:.2f} of the time, 95% interval {low:.2f} to {high:.2f}"
-        rows.append([f"whole training, 136 features, 64 leaves, `{name}`", "", cell])
-    return table(["against LightGBM's own objective", "1 thread", "2 threads"], rows)
+        for threads in (1, 2):
+            of = {
+                r["lists"]: r["times faster"]
+                for r in kept["native"]
+                if (r["objective"], r["threads"]) == (name, threads)
+            }
+            what = f"step of `{name}`, {threads} thread{'s' if threads > 1 else ''}"
+            rows.append([what, *(f"{ratio:.1f}" for ratio in of.values())])
+    steps = table(["times faster, documents a list:", *of], rows)
+    rows = []
+    for r in kept["training"]:
+        low, high = r["95% interval"]
+        cell = f"{r['ours / peer']:.2f} ({low:.2f} to {high:.2f})"
+        rows.append([f"`{r['objective']}`, lists of {r['lists']}", cell])
+    head = "whole training, 136 features, 64 leaves, 2 threads"
+    trainings = table([head, "time over LightGBM, 95% interval"], rows)
+    rows = [
+        [r["task"].replace("n_jobs=1", "1 thread").replace("n_jobs=2", "2 threads"),
+         f"{r['peer/ours']:.1f}"]
+        for r in kept["metrics"]
+        if "lists of" in r["task"]
+    ]  # fmt: skip
+    metrics = table(["metric in training", "times faster than LightGBM's"], rows)
+    return f"{steps}\n\n{trainings}\n\n{metrics}"
+
+
+def first_minute(to_root: str) -> str:
+    """Imports, and what first trainings cost over second ones."""
+    kept = json.loads((RESULTS / "speed.json").read_text(encoding="utf-8"))["start"]
+    trained = [r for r in kept if "lists" in r]
+    rows = [
+        [f"`{r['what']}`, lists of {r['lists'].replace(', ', ' and ')}",
+         f"{r['empty cache, seconds']:.1f}", f"{r['full cache, seconds']:.1f}"]
+        for r in trained
+    ]  # fmt: skip
+    shown = ", ".join(f"`{r['what']}` {r['seconds']:.2f} s" for r in kept if "lists" not in r)
+    heads = ["first training over the second, seconds", "nothing compiled", "compiled before"]
+    return f"{table(heads, rows)}\n\nMedians of 20 fresh processes: {shown}."
+
+
+def serving(to_root: str) -> str:
+    """Scorers of one model, and models of ours and LightGBM's."""
+    kept = json.loads((RESULTS / "speed.json").read_text(encoding="utf-8"))["serving"]
+    scorers = [r for r in kept if "scorer" in r]
+    sizes = list(dict.fromkeys(r["rows"] for r in scorers))
+    rows = []
+    for name in dict.fromkeys(r["scorer"] for r in scorers):
+        of = {r["rows"]: r["microseconds"] for r in scorers if r["scorer"] == name}
+        rows.append([name, *(f"{of[size]:,.0f}" if size in of else "" for size in sizes)])
+    ratios = ("time / peer's", "file / peer's")
+    models = [
+        [str(r["features"]), f"{r['rows']:,}", *(f"{r[ratio]:.2f}" for ratio in ratios)]
+        for r in kept
+        if "features" in r
+    ]
+    heads = ["microseconds, rows at once:", *(f"{size:,}" for size in sizes)]
+    heads_of_models = ["features", "rows at once", "time over LightGBM's", "file over LightGBM's"]
+    return f"{table(heads, rows)}\n\n{table(heads_of_models, models)}"
 
 
 def large(to_root: str) -> str:
@@ -199,6 +248,8 @@ FILL: dict[str, Callable[[str], str]] = {
         speed,
         large,
         metric_losses,
+        first_minute,
+        serving,
     )
 }
 

@@ -9,6 +9,7 @@ compares two things timed in turn in one process.
 import json
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,9 @@ def scorers(booster: lgb.Booster, X: np.ndarray) -> dict[str, Callable[[np.ndarr
     try:
         import treelite
 
-        model = treelite.frontend.load_lightgbm_model_from_string(booster.model_to_string())
+        with tempfile.TemporaryDirectory() as folder:
+            booster.save_model(Path(folder) / "model.txt")
+            model = treelite.frontend.load_lightgbm_model(Path(folder) / "model.txt")
         treelite.gtil.predict(model, X[:1], nthread=1)
         found["treelite"] = lambda part: treelite.gtil.predict(model, part, nthread=1)
     except Exception as error:
@@ -136,7 +139,7 @@ def measure_scorers(n_features: int = 136) -> list[dict[str, Any]]:
     rows = []
     for n_rows in ROWS:
         part = np.ascontiguousarray(X[:n_rows])
-        runs = {name: (lambda f=f: f(part)) for name, f in found.items()}
+        runs = {name: partial(score, part) for name, score in found.items()}
         if n_rows == 1:
             runs["single-row setting"] = single_row(booster, part[0])
         seconds = interleave(runs, rounds=50 if n_rows <= 1_000 else 3, warm_up=1)

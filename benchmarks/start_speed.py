@@ -22,7 +22,9 @@ IMPORTS = {
 }
 _DATA = """
 import time
+import lightgbm as lgb
 import numpy as np
+from gbrank import XENDCG, Ranker
 rng = np.random.default_rng(0)
 X = rng.normal(size=(6000, 10)); y = rng.integers(0, 5, 6000)
 sizes = np.tile([{sizes}], 6000 // sum([{sizes}])); n = int(sizes.sum())
@@ -35,15 +37,12 @@ for _ in range(3):
 print(seconds[0] - min(seconds[1:]))
 """
 _TRAIN = (
-    "import lightgbm as lgb; from gbrank import XENDCG; "
     "lgb.train(dict(objective={}, verbose=-1, metric='None'), lgb.Dataset(X, y, group=sizes), 5)"
 )
 FIRST = {
     "lgb.train, rank_xendcg": _TRAIN.format("'rank_xendcg'"),
     "lgb.train, XENDCG": _TRAIN.format("XENDCG()"),
-    'Ranker(preset="fast").fit': (
-        "from gbrank import Ranker; Ranker(preset='fast', n_estimators=5).fit(X, y, qid=qid)"
-    ),
+    'Ranker(preset="fast").fit': ("Ranker(preset='fast', n_estimators=5).fit(X, y, qid=qid)"),
 }
 
 
