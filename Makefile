@@ -13,7 +13,7 @@ CACHE = $(CURDIR)/.numba_cache/$(shell find gbrank -name '*.py' | LC_ALL=C sort 
 .SECONDARY:
 
 help:
-	@echo "make demo      train on synthetic data at three noise levels: a table, plots, a report"
+	@echo "make demo      Ranker() next to LightGBM as labels get noisier: a table, a picture, a report"
 	@echo "make test      lint, types and all tests but the slow ones"
 	@echo "make test-all  the slow tests too"
 	@echo "make lint      ruff, mypy and the levels of the folders"
@@ -27,7 +27,7 @@ help:
 	@echo "make clean     delete .venv and everything that was built"
 
 demo: $(VENV)/.installed-plot
-	NUMBA_CACHE_DIR=$(CACHE) $(RUN) benchmarks/noise.py run demo --jobs $(JOBS) --out demo
+	NUMBA_CACHE_DIR=$(CACHE) $(RUN) -m gbrank noise run demo --jobs $(JOBS) --out demo
 
 test: lint $(VENV)/.installed-test
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=term-missing:skip-covered

@@ -112,12 +112,12 @@ def demo(to_root: str) -> str:
     text = (RESULTS / "demo.md").read_text(encoding="utf-8")
     shown = re.search(r"^\| objective .*?(?=\n\n)", text, re.MULTILINE | re.DOTALL)
     kept = json.loads((RESULTS / "demo.json").read_text(encoding="utf-8"))
-    trials = len(kept["ndcg@10"]["xendcg"][0])
+    trials = len(kept["ndcg@10"]["Ranker()"][0])
     return f"""{shown[0]}
 
 Mean NDCG@10 ± standard error over {trials} trials, clean test queries; the last column is paired by
-trial. The floors are the best single feature and a ridge on features put to scale within the query,
-the ceiling is the best possible order."""
+trial. Labels of training and validation queries are replaced. The floor is a ridge on features put
+to scale within the query, the ceiling the best possible order."""
 
 
 def objectives(to_root: str) -> str:

@@ -20,7 +20,7 @@ from gbrank.noise.trial import Result, Trial
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-FIGURE = "demo-synthetic-labels.png"
+FIGURE = "demo-synthetic-labels_and_validation.png"
 
 
 def values_by_level(
@@ -70,7 +70,7 @@ def main() -> None:
     results = store.results(name, data)
     levels, kept = values_by_level(results, preset.objectives, metric)
     table = make_table(levels, kept, preset.baseline)
-    settings = ", ".join(f"{key} {value}" for key, value in preset.settings["small"].items())
+    settings = ", ".join(f"{key} {value}" for key, value in preset.settings["default"].items())
     origin = (
         f"Mean {metric} ± standard error over {len(kept[preset.baseline][0])} trials; the last "
         f"column is paired by trial. {preset.about} Trees: {settings}. "

@@ -127,7 +127,6 @@ def page(found: dict[str, Any]) -> str:
             "sets of the difference to XGBoost's own `rank:ndcg`, ± its standard error over test",
             "queries.",
             "",
-            *([found["note"], ""] if "note" in found else []),
             f"## `eta={name_of(RATES[:1])}`",
             "",
             "This was run first.",
@@ -157,12 +156,9 @@ def main() -> None:
     options = parser.parse_args()
     folder = data_folder(options.data)
     path = RESULTS / "xgboost_trees.json"
-    kept = json.loads(path.read_text()) if path.exists() else {}
-    results = kept.get("results", {})
+    results = json.loads(path.read_text())["results"] if path.exists() else {}
     sources = {**provenance(), "xgboost": xgb.__version__}
     found = {"provenance": sources, "settings": SETTINGS, "results": results}
-    if "note" in kept:
-        found["note"] = kept["note"]
     for name in options.sets:
         for fold in FOLDS:
             done = results.setdefault(name, {}).setdefault(str(fold), {})

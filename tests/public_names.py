@@ -10,6 +10,7 @@ MODULES = [
     "gbrank.data",
     "gbrank.linear",
     "gbrank.metrics",
+    "gbrank.noise",
     "gbrank.objectives",
     "gbrank.plotting",
     "gbrank.preferences",

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from gbrank.noise.presets import MODELS, NOISES, SPLITS, TESTS, Preset, restore_preset
+from gbrank.noise.kinds import is_known
+from gbrank.noise.presets import MODELS, SPLITS, TESTS, Preset, restore_preset
 from gbrank.noise.trial import Result, Trial
 
 #: Longest name of a preset, data set or setting: three of them make the name of a file.
@@ -73,7 +74,7 @@ def check_preset(preset: Preset) -> Preset:
             raise ValueError(f"settings {name} must be a table, got {values!r:.80}")
     for noise in preset.noises:
         if (
-            noise.kind not in NOISES
+            not is_known(noise.name)
             or not noise.settings
             or not set(noise.settings) <= set(preset.settings)
         ):
@@ -107,7 +108,7 @@ def check_result(key: tuple[Any, ...], facts: str, queries: bytes, values: bytes
     check_name("a setting", trial.setting)
     check_text("an objective", trial.objective, 500)
     check_number("a level", trial.level, 0.0, 1e6)
-    if trial.noise not in NOISES or not isinstance(trial.trial, int):
+    if not is_known(trial.noise) or not isinstance(trial.trial, int):
         raise ValueError(f"{trial!r:.200} is no trial")
     check_number("the number of a trial", trial.trial, 0, MOST_TRIALS)
     found = json.loads(facts)

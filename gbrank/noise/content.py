@@ -9,32 +9,20 @@ from typing import Any
 import numpy as np
 
 from gbrank.noise.contestants import is_learner
-from gbrank.noise.figures import curves_of, level_text
-from gbrank.noise.presets import NOISES, TESTS, Preset
+from gbrank.noise.figures import curves_of
+from gbrank.noise.kinds import axis_of, kind_of, level_text, title_of
+from gbrank.noise.presets import TESTS, Preset
 from gbrank.noise.tables import Row, SettingRow, verdict_of
 from gbrank.noise.trial import Result, Trial, all_trials
 
-#: What is corrupted, and what is not.
-SPOILT = {
-    "none": "Nothing is corrupted.",
-    "labels": "Training labels are corrupted; validation and test labels are clean.",
-    "negatives": "Training lists are padded; validation and test lists are as they were.",
-    "clicks": "Training and validation labels become clicks; test labels are clean.",
-}
-NAMES = {
-    "none": "Clean data",
-    "labels": "Wrong labels",
-    "negatives": "Padded lists",
-    "clicks": "Clicks",
-}
 MARKS = {"better": " ▲", "worse": " ▼", "same": ""}
 #: After so many trees the curves are put into a table.
 AFTER = (10, 25, 50, 100, 200, 300, 400, 500)
 
 METHOD = (
     "In a trial every objective gets the same trees, the same corrupted data and the same clean "
-    "test queries; nothing is tuned on test queries. Wrong labels and padded lists are put into "
-    "training lists only; clicks replace training and validation labels. Queries without a "
+    "test queries; nothing is tuned on test queries. Whether validation labels, which decide when "
+    "training stops, are corrupted as the training ones is said with each table. Queries without a "
     "relevant document are left out, ties averaged. Floors are no boosted trees: the best single "
     "feature of the training data, and a ridge on features z-scored within the query.",
     "The interval of a mean is Student's over trials. It shows how far trials lie apart, mostly "
@@ -111,11 +99,11 @@ def tables(section: Section, noise: str | None = None) -> list[Table]:
 def _table(section: Section, noise: str, setting: str, rows: list[Row], one_level: bool) -> Table:
     if one_level:
         columns: list[Any] = sorted({row.metric for row in rows}, key=section.preset.metrics.index)
-        heads, what = list(columns), NAMES[noise]
+        heads, what = list(columns), title_of(noise)
     else:
         columns = sorted({row.level for row in rows})
-        heads = [level_text(noise, level) for level in columns]
-        what = f"{rows[0].metric}, {NOISES[noise]}"
+        heads = [level_with_share(noise, level, rows) for level in columns]
+        what = f"{rows[0].metric}, {axis_of(noise)}"
     found: dict[str, dict[Any, Row]] = {}
     for row in rows:
         found.setdefault(row.objective, {})[row.metric if one_level else row.level] = row
@@ -132,6 +120,14 @@ def _table(section: Section, noise: str, setting: str, rows: list[Row], one_leve
     over = "of one trial" if trials == "1" else f"95% interval over {trials} trials"
     caption = f"{what}, settings {setting}: mean{brackets}, {over}"
     return caption, ["objective", *heads], body
+
+
+def level_with_share(noise: str, level: float, rows: list[Row]) -> str:
+    """Return a level, and what share of the training labels really differs at it."""
+    found = next((row.document_noise for row in rows if row.level == level), 0.0)
+    text = level_text(noise, level)
+    has_share = kind_of(noise) not in ("none", "negatives") and not np.isnan(found)
+    return f"{text} ({found:.0%} of labels differ)" if has_share else text
 
 
 def cell(row: Row) -> str:
@@ -296,7 +292,7 @@ def noise_table(section: Section) -> Table | None:
     cells = [
         [level_text(noise, level), f"{row.document_noise:.1%}", f"{row.pair_noise:.1%}"]
         for (noise, level), row in seen.items()
-        if noise in ("labels", "clicks")
+        if kind_of(noise) not in ("none", "negatives")
     ]
     if not cells:
         return None
@@ -311,7 +307,7 @@ def rerun(section: Section) -> str:
     preset = section.preset
     quoted = " ".join(f'"{n}"' if "(" in n else n for n in preset.objectives)
     return (
-        f"python benchmarks/noise.py run {preset.name} --data {section.data} "
+        f"gbrank noise run {preset.name} --data {section.data} "
         f"--objectives {quoted} --trials {preset.trials} --out DIR"
     )
 

@@ -4,9 +4,11 @@
 ``xgboost:rank:ndcg``, ``catboost:YetiRank``, ``floor:ridge``. What stands in brackets are options
 of that objective. ``ranker:default`` is one booster, ``gbrank.Ranker(preset="fast")``, and
 ``ranker:listnet(start='linear')`` one with that objective and these parameters: it keeps its own
-trees, whatever the settings of the others. ``query_features='zscore'`` is no parameter of it: its
-trees then see, besides each feature, what ``QueryScaler`` makes of it. ``my_losses.py:MyLoss(k=5)``
-or ``my_package.losses:MyLoss`` is a class of your own.
+trees, whatever the settings of the others; ``query_features='zscore'`` is no parameter of it: its
+trees then see, besides each feature, what ``QueryScaler`` makes of it. ``Ranker()`` is the
+estimator as it comes, with training and validation queries together to cross-fit on, and
+``Ranker(preset='best')`` likewise. ``my_losses.py:MyLoss(k=5)`` or ``my_package.losses:MyLoss`` is
+a class of your own.
 """
 
 import ast
@@ -25,6 +27,8 @@ CATBOOST = ("YetiRank", "QueryRMSE", "PairLogit", "QuerySoftMax")
 #: What is no loss but belongs in every plot, and the best order where the data are synthetic.
 FLOORS = ("single_feature", "ridge")
 CEILINGS = ("bayes",)
+#: The family of the Ranker as it comes.
+AS_IT_COMES = "Ranker"
 #: The option of a ``ranker:`` that adds features relative to their query.
 QUERY_FEATURES = "query_features"
 FAMILIES = {
@@ -61,9 +65,28 @@ def is_learner(text: str) -> bool:
     return not text.startswith(("floor:", "ceiling:"))
 
 
+def shown_name(text: str) -> str:
+    """Return a name as people read it in a picture."""
+    known = {
+        "ceiling:bayes": "best possible order",
+        "floor:ridge": "ridge regression",
+        "floor:single_feature": "best single feature",
+    }
+    family, _, name = text.partition(":")
+    makers = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
+    if text.startswith(f"{AS_IT_COMES}("):
+        return f"gbrank {text}"
+    return known.get(text, f"{makers[family]} {name}" if family in makers else text)
+
+
 def parse_objective(text: str) -> ObjectiveName:
     """Read a name with options; refuse unknown ones, and peers that are not installed."""
     families = "|".join(["gbrank", "ranker", *FAMILIES])
+    whole = re.fullmatch(r"Ranker(\(.*\))", text.strip())
+    if whole:
+        ranker = ObjectiveName(text.strip(), AS_IT_COMES, AS_IT_COMES, _options(whole[1], text))
+        _check_options(ranker)
+        return ranker
     own = re.fullmatch(r"([^()]+:[A-Za-z_]\w*)(\(.*\))?", text.strip())
     if own and not re.match(rf"({families}):", text.strip()):
         mine = ObjectiveName(text.strip(), "gbrank", own[1], _options(own[2] or "()", text))
@@ -94,7 +117,8 @@ def _check_options(objective: ObjectiveName) -> None:
         if objective.family == "gbrank":
             objective.make(seed=0).check_params()
         else:
-            options = {"preset": "fast", **ranker_options(objective.options)}
+            preset = {} if objective.family == AS_IT_COMES else {"preset": "fast"}
+            options = {**preset, **ranker_options(objective.options)}
             lightgbm_params(Ranker(**options).get_params(deep=False))
     except (OSError, TypeError, ValueError) as error:
         raise ValueError(f"objective {objective.text!r}: {error}") from error

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from gbrank.core import atomic_file
-from gbrank.noise.contestants import is_learner
-from gbrank.noise.presets import NOISES, Preset
+from gbrank.noise.contestants import is_learner, shown_name
+from gbrank.noise.kinds import BOTH, CLICKS, axis_of, level_text, percent
+from gbrank.noise.presets import Preset
 from gbrank.noise.tables import Row, mean_with_interval
 from gbrank.noise.trial import Result, Trial
 from gbrank.plotting import LearningCurveDisplay, MetricComparisonDisplay, save_png
@@ -57,21 +58,6 @@ def save(figure: Any, folder: Path, name: str) -> str:
     return name
 
 
-def percent(level: float) -> str:
-    """Return a level as people read it."""
-    return f"{100 * level:g}%"
-
-
-def level_text(noise: str, level: float) -> str:
-    """Say what a level of a noise is."""
-    if noise == "none":
-        return "clean data"
-    if noise == "clicks":
-        return f"grade 0 clicked with probability {level:g}"
-    what = "labels replaced" if noise == "labels" else "documents added"
-    return f"{percent(level)} {what}"
-
-
 def _style(name: str, learners: list[str]) -> dict[str, Any]:
     if name.startswith("ceiling:"):
         return {"color": "black", "linestyle": (0, (1, 2)), "linewidth": 1.2}
@@ -106,7 +92,7 @@ def against_noise(tables: BySetting, title: str) -> Any:
                 continue
             style = _style(name, learners)
             _line(axes, mine, style, band=with_bands and not name.startswith("ceiling:"))
-            ends.append((mine[-1].mean, name, style["color"], mine[-1].level))
+            ends.append((mine[-1].mean, shown_name(name), style["color"], mine[-1].level))
         _limit_to_means(axes, rows)
         _label_ends(axes, ends)
         _noise_axis(axes, rows)
@@ -234,9 +220,9 @@ def _label_ends(axes: Any, ends: list[tuple[float, str, str, float]]) -> None:
 def _noise_axis(axes: Any, rows: list[Row]) -> None:
     levels = sorted({row.level for row in rows})
     noise = rows[0].noise
-    texts = [f"{level:g}" if noise == "clicks" else percent(level) for level in levels]
+    texts = [f"{level:g}" if noise in CLICKS else percent(level) for level in levels]
     axes.set_xticks(levels, texts)
-    axes.set_xlabel(NOISES[noise])
+    axes.set_xlabel(axis_of(noise))
 
 
 def differences(tables: BySetting, title: str) -> Any:
@@ -393,7 +379,8 @@ def draw_all(
             if row.noise == noise:
                 tables.setdefault(row.setting, []).append(row)
         name = f"{preset.name}-{data}-{noise}"
-        title = f"{data}: {NOISES[noise]}" if noise != "none" else data
+        title = f"{data}: {axis_of(noise)}" if noise != "none" else data
+        title += ", in validation queries too" if noise.endswith(BOTH) else ""
         if len(tables) == 1:
             kind = "trees" if preset.model == "trees" else "model"
             title += f" ({next(iter(tables))} {kind})"

@@ -15,7 +15,7 @@ import numpy as np
 
 from gbrank.data import RankingData
 from gbrank.metrics import feval, ndcg_score
-from gbrank.noise.contestants import QUERY_FEATURES, ObjectiveName, ranker_options
+from gbrank.noise.contestants import AS_IT_COMES, QUERY_FEATURES, ObjectiveName, ranker_options
 from gbrank.preprocessing import QueryScaler
 from gbrank.ranker import Ranker
 
@@ -48,6 +48,8 @@ def fit_trees(
     """
     if objective.family == "ranker":
         return _ranker(objective, train, valid, X_test, settings, seed % 2**31, test_query)
+    if objective.family == AS_IT_COMES:
+        return _ranker_as_it_comes(objective, train, valid, X_test, seed % 2**31, test_query)
     learners = {"lightgbm": _lightgbm, "xgboost": _xgboost, "catboost": _catboost}
     learner = learners.get(objective.family, _lightgbm)
     return learner(objective, train, valid, X_test, settings, seed % 2**31)
@@ -115,6 +117,29 @@ def _ranker(
     return Fit(ranker.predict(X_test, qid=test_query), ranker.best_iteration_, tuple(curve))
 
 
+def _ranker_as_it_comes(
+    objective: ObjectiveName,
+    train: RankingData,
+    valid: RankingData,
+    X_test: np.ndarray,
+    seed: int,
+    test_query: np.ndarray | None,
+) -> Fit:
+    """Train gbrank.Ranker() on all queries that are no test queries: it holds out by itself."""
+    ranker = Ranker(random_state=seed, n_jobs=1, lgb_params={"deterministic": True})
+    ranker.set_params(**ranker_options(objective.options))
+    X, y = np.concatenate([train.X, valid.X]), np.concatenate([train.y, valid.y])
+    # impressions of two parts may have the same numbers
+    last = int(train.layout.n_queries)
+    qid = np.concatenate([_numbered(train), last + _numbered(valid)])
+    ranker.fit(X, y, qid=qid)
+    return Fit(ranker.predict(X_test, qid=test_query), ranker.booster_.current_iteration(), ())
+
+
+def _numbered(part: RankingData) -> np.ndarray:
+    return np.repeat(np.arange(part.n_queries), part.group)
+
+
 def _with_query_features(X: np.ndarray, query: np.ndarray | None, method: str | None) -> np.ndarray:
     if method is None:
         return X
@@ -175,7 +200,7 @@ def _xgboost(
         return WATCHED, float(quality)
 
     # Numbered again: XGBoost wants query ids in ascending order.
-    numbers = [np.repeat(np.arange(len(s)), s) for s in (train.group, valid.group)]
+    numbers = [_numbered(part) for part in (train, valid)]
     training = xgb.DMatrix(train.X, train.y, qid=numbers[0], nthread=1)
     watched = xgb.DMatrix(valid.X, valid.y, qid=numbers[1], nthread=1)
     seen: dict[str, Any] = {}
@@ -205,7 +230,7 @@ def _catboost(
 ) -> Fit:
     import catboost  # type: ignore[import-untyped,unused-ignore]
 
-    numbers = [np.repeat(np.arange(len(s)), s) for s in (train.group, valid.group)]
+    numbers = [_numbered(part) for part in (train, valid)]
     model = catboost.CatBoost(
         {
             "loss_function": objective.name,

@@ -5,7 +5,7 @@ PAGE = """<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Losses under noise</title>
+<title>{title}</title>
 <link rel="icon" href="data:,">
 <style>
 body {{ font: 16px/1.5 system-ui, sans-serif; color: #1d2430; margin: 0 auto; padding: 2rem 1rem;
@@ -37,8 +37,8 @@ summary {{ cursor: pointer; font-size: .85rem; color: #56606e; }}
 </style>
 </head>
 <body>
-<h1>Losses under noise</h1>
-<p>Which loss should one use when labels are noisy, lists are padded, or labels are clicks?</p>
+<h1>{title}</h1>
+<p>{lead}</p>
 <nav><ul>{contents}</ul></nav>
 {body}
 </body>

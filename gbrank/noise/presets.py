@@ -3,22 +3,18 @@
 import hashlib
 import json
 import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from gbrank.core import check_integer
+from gbrank.core import check_integer, check_noise_matrix
 from gbrank.metrics import find_metric
 from gbrank.noise.contestants import parse_objective
+from gbrank.noise.kinds import CLICKS, KINDS, PROTOCOLS, noise_name
 
 FOLDER = Path(__file__).parent / "presets"
 SPLITS = ("random", "folds")
-NOISES = {
-    "none": "nothing is corrupted",
-    "labels": "share of training labels replaced",
-    "negatives": "documents added to each training list",
-    "clicks": "click probability of grade 0",
-}
 MODELS = ("trees", "linear")
 #: What a paper's own test is made over; without correction for the number of tests.
 TESTS = {
@@ -36,6 +32,16 @@ class Noise:
     settings: tuple[str, ...]
     probabilities: tuple[float, ...] = ()
     impressions: int = 10
+    #: Whether validation labels are corrupted too; trials kept from before there was a choice
+    #: have clean ones.
+    validation: str = "clean"
+    #: Of the kind "matrix": ``matrix[l][u]`` is the probability of label l given grade u.
+    matrix: tuple[tuple[float, ...], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What trials of this kind and protocol are kept under."""
+        return noise_name(self.kind, self.validation)
 
 
 @dataclass(frozen=True)
@@ -62,12 +68,16 @@ class Preset:
 
     def with_choices(
         self,
-        objectives: list[str] | None = None,
-        levels: list[float] | None = None,
+        objectives: Sequence[str] | None = None,
+        levels: Sequence[float] | None = None,
         trials: int | None = None,
+        metrics: Sequence[str] | None = None,
+        settings: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> "Preset":
-        """Return the preset with what the command line asks for; refuse what cannot be run."""
+        """Return the preset with what a call asks for; refuse what cannot be run."""
         noises = self.noises
+        if settings is not None:
+            noises = tuple(replace(noise, settings=tuple(settings)) for noise in noises)
         if levels is not None:
             if all(noise.kind == "none" for noise in noises):
                 raise ValueError(f"preset {self.name} has no noise, so --levels means nothing")
@@ -81,6 +91,8 @@ class Preset:
             objectives=tuple(dict.fromkeys(objectives or self.objectives)),
             noises=noises,
             trials=self.trials if trials is None else trials,
+            metrics=self.metrics if metrics is None else tuple(metrics),
+            settings=self.settings if settings is None else _plain_settings(settings),
         )
         _check(chosen)
         return chosen
@@ -89,14 +101,14 @@ class Preset:
         """Return what an earlier run and this one ask for together, of the same definition."""
         mine, theirs = self.objectives, earlier.objectives
         longer = mine if len(mine) >= len(theirs) else theirs  # in the order of the fuller list
-        before = {noise.kind: noise for noise in earlier.noises}
+        before = {noise.name: noise for noise in earlier.noises}
         noises = tuple(
             replace(
                 noise,
-                levels=tuple(sorted({*noise.levels, *before[noise.kind].levels})),
-                settings=tuple(dict.fromkeys([*noise.settings, *before[noise.kind].settings])),
+                levels=tuple(sorted({*noise.levels, *before[noise.name].levels})),
+                settings=tuple(dict.fromkeys([*noise.settings, *before[noise.name].settings])),
             )
-            if noise.kind in before
+            if noise.name in before
             else noise
             for noise in self.noises
         )
@@ -122,7 +134,10 @@ class Preset:
 
     def definition(self) -> dict[str, Any]:
         """Return what the result of a trial depends on; how many are run is not part of it."""
-        noises = {n.kind: [n.probabilities, n.impressions] for n in self.noises}
+        noises = {
+            n.name: [n.probabilities, n.impressions, *([n.matrix] if n.matrix else [])]
+            for n in self.noises
+        }
         whole = asdict(self)
         kept = ("model", "split", "metrics", "settings", "synthetic", "curves")
         return {**{name: whole[name] for name in kept}, "noises": noises}
@@ -133,9 +148,33 @@ class Preset:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def _plain_settings(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {name: {"patience": 0, **values} for name, values in settings.items()}
+
+
 def list_presets(folder: Path = FOLDER) -> list[str]:
-    """Return the names of all presets."""
+    """Return the names of all presets of the noise benchmark.
+
+    Parameters
+    ----------
+    folder : where they are.
+
+    Examples
+    --------
+    >>> from gbrank.noise import list_presets
+    >>> list_presets()[-1]
+    'xia2009-topk'
+    """
     return sorted(path.stem for path in folder.glob("*.toml"))
+
+
+def describe_presets() -> list[dict[str, Any]]:
+    """Return name, title, trials a point and objectives of every preset."""
+    kept = ("name", "title", "about", "trials", "objectives", "metrics")
+    return [
+        {key: getattr(preset, key) for key in kept}
+        for preset in (load_preset(name) for name in list_presets())
+    ]
 
 
 def load_preset(name: str, folder: Path = FOLDER) -> Preset:
@@ -145,10 +184,19 @@ def load_preset(name: str, folder: Path = FOLDER) -> Preset:
         raise ValueError(f"there is no preset {name!r}; there are {', '.join(list_presets())}")
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
-        preset = _read(path.stem, given)
-    except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+    except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path} is not a preset: {error!r}") from error
-    return preset
+    return read_preset(path.stem, given)
+
+
+def read_preset(name: str, given: dict[str, Any]) -> Preset:
+    """Return the preset that a file, or a dict of the same structure, describes."""
+    try:
+        return _read(name, {key: value for key, value in given.items() if key != "name"})
+    except KeyError as error:
+        raise ValueError(f"{name} is not a preset: {error} is missing") from error
+    except (AttributeError, TypeError) as error:
+        raise ValueError(f"{name} is not a preset: {error}") from error
 
 
 def restore_preset(kept: dict[str, Any]) -> Preset:
@@ -159,7 +207,13 @@ def restore_preset(kept: dict[str, Any]) -> Preset:
 
 
 def _with_tuples(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+    """Return the same with tuples for the lists that JSON made of them, rows of matrices too."""
+    return {
+        name: tuple(tuple(row) if isinstance(row, list) else row for row in v)
+        if isinstance(v, list)
+        else v
+        for name, v in values.items()
+    }
 
 
 def _read(name: str, given: dict[str, Any]) -> Preset:
@@ -171,8 +225,11 @@ def _read(name: str, given: dict[str, Any]) -> Preset:
             settings=tuple(noise.get("settings", settings)),
             probabilities=tuple(float(p) for p in noise.get("probabilities", [])),
             impressions=noise.get("impressions", 10),
+            validation=protocol,
+            matrix=tuple(tuple(map(float, row)) for row in noise.get("matrix", [])),
         )
         for noise in given["noise"]
+        for protocol in _protocols(noise, given.get("validation", "noisy"))
     )
     preset = Preset(
         name=name,
@@ -193,11 +250,19 @@ def _read(name: str, given: dict[str, Any]) -> Preset:
         test_of_paper=given.get("test_of_paper", ""),
         data=given.get("data", ""),
     )
-    known = {*Preset.__dataclass_fields__, "noise"} - {"name", "noises"}
+    known = {*Preset.__dataclass_fields__, "noise", "validation"} - {"name", "noises"}
     unknown = sorted(set(given) - known)
     if unknown:
         raise ValueError(f"preset {name}: {unknown} mean nothing; known are {sorted(known)}")
     return preset
+
+
+def _protocols(noise: dict[str, Any], of_preset: Any) -> tuple[str, ...]:
+    """Return what is done with validation labels: one thing, or both in turn."""
+    if noise["kind"] in (*CLICKS, "none"):
+        return ("noisy",)  # there is no choice
+    given = noise.get("validation", of_preset)
+    return PROTOCOLS if given == "both" else (given,)
 
 
 def _check(preset: Preset) -> None:
@@ -222,12 +287,23 @@ def _check(preset: Preset) -> None:
         if preset.model == "linear" and objective.family not in ("gbrank", "floor", "ceiling"):
             raise ValueError(f"{where} trains linear models, which {text} cannot")
     for noise in preset.noises:
-        if noise.kind not in NOISES:
-            raise ValueError(f"{where}: noise must be one of {list(NOISES)}, got {noise.kind!r}")
+        if noise.kind not in KINDS:
+            raise ValueError(f"{where}: noise must be one of {list(KINDS)}, got {noise.kind!r}")
+        if noise.validation not in PROTOCOLS:
+            raise ValueError(
+                f"{where}: validation must be one of {[*PROTOCOLS, 'both']}, "
+                f"got {noise.validation!r}"
+            )
+        if noise.matrix:
+            check_noise_matrix(noise.matrix, f"{where}: matrix")
         for name in noise.settings:
             if name not in preset.settings:
                 raise ValueError(f"{where}: there are no settings {name!r}")
-        most = 1.0 if noise.kind in ("labels", "clicks") else float("inf")
+            needed = ("steps",) if preset.model == "linear" else ("trees", "patience")
+            missing = [key for key in needed if key not in preset.settings[name]]
+            if missing:
+                raise ValueError(f"{where}: settings {name} must say {missing[0]!r}")
+        most = 1.0 if KINDS[noise.kind].is_share else float("inf")
         for level in noise.levels:
             if not 0.0 <= level <= most:
                 raise ValueError(

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from gbrank.noise.page import PAGE
+
 Block = tuple[Any, ...]
 
 
@@ -41,6 +43,21 @@ def to_markdown(blocks: Iterable[Block]) -> str:
 def _plain(text: str) -> str:
     """Return a text without tags, which Markdown would pass on, and without ends of cells."""
     return text.replace("<", "&lt;").replace("|", "\\|")
+
+
+def whole_page(title: str, lead: str, blocks: list[Block], figures: Path) -> str:
+    """Return blocks as one HTML page with everything in it, and a list of its sections."""
+    contents = "".join(
+        f'<li><a href="#{html.escape(block[1])}">{html.escape(block[2])}</a></li>'
+        for block in blocks
+        if block[0] == "section"
+    )
+    return PAGE.format(
+        title=html.escape(title),
+        lead=html.escape(lead),
+        contents=contents,
+        body=to_html(blocks, figures),
+    )
 
 
 def to_html(blocks: Iterable[Block], figures: Path) -> str:

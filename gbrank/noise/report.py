@@ -1,6 +1,5 @@
 """The report of a results folder: CSV, Markdown, figures and an HTML page without outside links."""
 
-import html
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
@@ -10,8 +9,6 @@ from gbrank.core import atomic_file
 from gbrank.noise.checks import check_preset, refuse_link
 from gbrank.noise.content import (
     METHOD,
-    NAMES,
-    SPOILT,
     Section,
     curve_tables,
     findings,
@@ -25,9 +22,9 @@ from gbrank.noise.content import (
     tables,
 )
 from gbrank.noise.figures import draw_all
-from gbrank.noise.page import PAGE
+from gbrank.noise.kinds import title_of, what_is_corrupted
 from gbrank.noise.presets import Preset, restore_preset
-from gbrank.noise.render import Block, to_html, to_markdown
+from gbrank.noise.render import Block, to_markdown, whole_page
 from gbrank.noise.store import Store, StoreError
 from gbrank.noise.tables import (
     SettingRow,
@@ -45,7 +42,7 @@ def write_report(folder: Path) -> list[Section]:
     trials go into one compressed file a preset (:mod:`gbrank.noise.archive`).
     """
     store = Store(folder, create=False)
-    sections = []
+    sections: list[Section] = []
     try:
         for name, data, kept, facts in store.runs():
             results = store.results(name, data)
@@ -55,7 +52,9 @@ def write_report(folder: Path) -> list[Section]:
             _check_trials(preset, data, results)
             rows = make_rows(preset, data, results)
             others = make_setting_rows(preset, data, results)
-            figures = draw_all(preset, data, rows, results, refuse_link(folder / "figures"))
+            figures = {}
+            if _can_draw():
+                figures = draw_all(preset, data, rows, results, refuse_link(folder / "figures"))
             sections.append(Section(preset, data, rows, others, figures, facts, results))
         if not sections:
             raise StoreError(f"{folder} holds no finished trials")
@@ -73,6 +72,15 @@ def write_report(folder: Path) -> list[Section]:
     return sections
 
 
+def _can_draw() -> bool:
+    """Return whether there is matplotlib, without which a report has tables only."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
 def _with_found(preset: Preset, results: dict[Trial, Result]) -> Preset:
     """Return the preset with all objectives and trials that there are, those of its own first."""
     found = dict.fromkeys(trial.objective for trial in results)
@@ -86,7 +94,7 @@ def _with_found(preset: Preset, results: dict[Trial, Result]) -> Preset:
 def _check_trials(preset: Preset, data: str, results: dict[Trial, Result]) -> None:
     """Refuse trials of other metrics, or of noise and settings that the preset has not."""
     check_preset(preset)
-    tables = {(noise.kind, setting) for noise in preset.noises for setting in noise.settings}
+    tables = {(noise.name, setting) for noise in preset.noises for setting in noise.settings}
     for trial, result in results.items():
         if tuple(result.means) != preset.metrics or (trial.noise, trial.setting) not in tables:
             raise StoreError(f"{trial} on {data} is no trial of preset {preset.name}: delete it")
@@ -134,8 +142,8 @@ def blocks_of(section: Section, number: int) -> Iterator[Block]:
     yield "text", status(section)
     by_paper = paper_table(section)
     for noise in section.noises:
-        yield "heading", f"{section.data}: {NAMES[noise].lower()}"
-        yield "text", SPOILT[noise]
+        yield "heading", f"{section.data}: {title_of(noise).lower()}"
+        yield "text", what_is_corrupted(noise)
         figures = section.figures.get(noise, [])
         for figure in figures[:1]:
             yield "figure", *figure
@@ -185,8 +193,7 @@ def page(sections: list[Section], figures: Path) -> str:
     blocks = [*overview(sections)]
     for number, section in enumerate(sections):
         blocks += blocks_of(section, number)
-    contents = "".join(
-        f'<li><a href="#{html.escape(place)}">{html.escape(title)}</a></li>'
-        for kind, place, title in (block for block in blocks if block[0] == "section")
+    lead = (
+        "Which loss should one use when labels are noisy, lists are padded, or labels are clicks?"
     )
-    return PAGE.format(contents=contents, body=to_html(blocks, figures))
+    return whole_page("Losses under noise", lead, blocks, figures)

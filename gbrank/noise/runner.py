@@ -1,6 +1,5 @@
 """Run all trials of a preset that are not finished yet, on several processes."""
 
-import fcntl
 import os
 import signal
 import sys
@@ -18,7 +17,7 @@ from typing import Any, TextIO, cast
 from gbrank.noise.contestants import parse_objective
 from gbrank.noise.presets import Preset
 from gbrank.noise.provenance import provenance
-from gbrank.noise.sources import Source
+from gbrank.noise.sources import OwnData, Source
 from gbrank.noise.store import WORK, Store
 from gbrank.noise.trial import Trial, all_trials
 from gbrank.noise.worker import ONE_THREAD, work
@@ -125,6 +124,11 @@ def _deaf_to_interrupts() -> Iterator[None]:
 @contextmanager
 def _first_in(folder: Path) -> Iterator[bool]:
     """Yield whether this is the only process at work in a folder."""
+    try:
+        import fcntl
+    except ImportError:  # Windows has none: two processes may then do the same trials
+        yield True
+        return
     with (folder / WORK / "trials.lock").open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -133,10 +137,13 @@ def _first_in(folder: Path) -> Iterator[bool]:
             yield False
 
 
-def run(preset: Preset, data: str, source: Source, out: Path, jobs: int) -> Outcome:
+def run_trials(
+    preset: Preset, data: str | OwnData, source: Source, out: Path, jobs: int
+) -> Outcome:
     """Run what is not finished yet; every finished trial is kept at once."""
     store = Store(out)
-    facts = provenance() | peer_versions(preset)
+    split = preset.split if isinstance(data, str) else source.split_by
+    facts = provenance() | peer_versions(preset) | {"split": split}
     before = store.open_run(preset, source.name, source.fingerprint, facts)
     for name in sorted({"gbrank", "numpy", *PEERS} & set(facts) & set(before)):
         if before[name] != facts[name]:
@@ -169,7 +176,7 @@ def run(preset: Preset, data: str, source: Source, out: Path, jobs: int) -> Outc
 
 def _work_through(
     preset: Preset,
-    data: str,
+    data: str | OwnData,
     source: Source,
     store: Store,
     queue: list[Trial],
@@ -218,7 +225,8 @@ def _work_through(
                 except EOFError:
                     raise RuntimeError(
                         f"a process died while it ran {trial}; what is finished is kept, the same "
-                        "command goes on"
+                        "command goes on. (A script that calls gbrank.noise.run does so below "
+                        'if __name__ == "__main__":)'
                     ) from None
                 if isinstance(answer, str):
                     outcome.failed.append((trial, answer))

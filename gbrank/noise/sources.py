@@ -9,6 +9,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from gbrank.core import numeric_matrix
 from gbrank.data import RankingData, load_folds, make_ranking
 
 SYNTHETIC = "synthetic"
@@ -49,13 +50,32 @@ class Source:
     fingerprint: str
     shape: tuple[int, int, int]
 
+    #: Where training, validation and test queries come from, for the report.
+    split_by: str = "drawn at random for each trial: 60% training, 20% validation, 20% test"
+
     def split(self, trial: int, kind: str) -> tuple[Lists, Lists, Lists]:
         """Return training, validation and test lists; rows within a query are shuffled."""
         raise NotImplementedError
 
 
-def open_source(data: str, synthetic: dict[str, Any], split: str = "random") -> Source:
-    """Open ``synthetic``, a folder in LETOR's structure, or a set of the folder GBRANK_DATA."""
+@dataclass(frozen=True)
+class OwnData:
+    """Data in memory: whole, to be split at random, or as three parts that stay as they are.
+
+    Attributes
+    ----------
+    name : what it is called in results.
+    parts : all rows; or those of training, validation and test.
+    """
+
+    name: str
+    parts: tuple[RankingData, ...]
+
+
+def open_source(data: str | OwnData, synthetic: dict[str, Any], split: str = "random") -> Source:
+    """Open "synthetic", a LETOR folder, a set of the folder GBRANK_DATA, or data in memory."""
+    if isinstance(data, OwnData):
+        return OwnSource(data)
     if data == SYNTHETIC:
         return SyntheticSource(synthetic)
     if Path(data).is_dir():
@@ -145,6 +165,69 @@ class ArraySource(Source):
         else:
             rng = np.random.default_rng(seed + 1)
         return _cut(whole, rng.permutation(np.unique(self.qid)), rows)
+
+
+class OwnSource(ArraySource):
+    """Data of a user, in memory; three parts are the split of every trial."""
+
+    def __init__(self, data: OwnData) -> None:
+        if len(data.parts) not in (1, 3):
+            raise ValueError(
+                f"data must be whole, or training, validation and test, got {len(data.parts)} parts"
+            )
+        checked = [_check_part(part, data.name) for part in data.parts]
+        self.X = np.concatenate([part.X for part in checked])
+        sizes = [part.n_rows for part in checked]
+        self.part = np.repeat(np.arange(len(checked), dtype=np.int8), sizes)
+        # a query id that comes in two parts is two queries there
+        codes, last = [], 0
+        for part in checked:
+            codes.append(last + part.layout.unsort(_query_numbers(part)))
+            last += part.n_queries
+        self._set(data.name, np.concatenate([p.y for p in checked]), np.concatenate(codes))
+        self.is_split = len(checked) == 3
+        if self.is_split:
+            self.split_by = "as given, training, validation and test; the same in every trial"
+
+    def split(self, trial: int, kind: str) -> tuple[Lists, Lists, Lists]:
+        if not self.is_split:
+            return super().split(trial, "random")
+        seed = seed_of(self.name, "split", trial)
+        rows = np.lexsort((np.random.default_rng(seed).random(len(self.y)), self.qid))
+        whole, part = _lists(self.X, self.y, self.qid), self.part[rows]
+        return _take(whole, [rows[part == p] for p in (0, 1, 2)])
+
+
+def _query_numbers(part: RankingData) -> np.ndarray:
+    return np.repeat(np.arange(part.n_queries), part.layout.sizes)
+
+
+def _check_part(data: RankingData, name: str) -> RankingData:
+    """Return rows as arrays of numbers; refuse what cannot be corrupted or learned from."""
+    if data.qid is None:
+        raise ValueError(f"{name} has no queries: give qid, the query of each row")
+    if data.y is None:
+        raise ValueError(f"{name} has no labels")
+    checked = RankingData.checked(data.X, data.y, data.qid)
+    if (checked.y != np.floor(checked.y)).any() or checked.y.max(initial=0.0) > 30:
+        row = int(np.argmax((checked.y != np.floor(checked.y)) | (checked.y > 30)))
+        raise ValueError(
+            f"{name}: labels must be grades 0, 1, ... up to 30, but "
+            f"{checked.layout.describe_row(row)} has {checked.y[row]:g}"
+        )
+    if checked.n_queries < 5:
+        raise ValueError(f"{name} has {checked.n_queries} queries: at least 5 are needed")
+    X = numeric_matrix(checked.X)
+    X = X.toarray() if hasattr(X, "toarray") else X
+    return RankingData(np.asarray(X, dtype=np.float32), checked.y, np.asarray(checked.qid))
+
+
+def own_rows(data: RankingData, name: str) -> tuple[RankingData, np.ndarray]:
+    """Return the rows of a user query by query, as arrays, and where each row was before."""
+    checked = _check_part(data, name)
+    order = checked.layout.order
+    order = np.arange(checked.n_rows) if order is None else order
+    return checked.take_rows(order), order
 
 
 class FolderSource(ArraySource):

@@ -103,14 +103,14 @@ def make_setting_rows(preset: Preset, data: str, results: dict[Trial, Result]) -
         first = noise.settings[0]
         for other in noise.settings[1:]:
             family = []
-            for level in sorted(at for kind, s, at in cells if (kind, s) == (noise.kind, first)):
-                mine = cells[noise.kind, first, level]
-                theirs = cells.get((noise.kind, other, level), {})
+            for level in sorted(at for kind, s, at in cells if (kind, s) == (noise.name, first)):
+                mine = cells[noise.name, first, level]
+                theirs = cells.get((noise.name, other, level), {})
                 for name in _in_order(preset, set(mine) & set(theirs)):
                     found = paired(mine[name], theirs[name], metric, 0)
                     if is_learner(name) and found is not None:
                         row = SettingRow(
-                            preset.name, data, noise.kind, level, name, metric, first, other,
+                            preset.name, data, noise.name, level, name, metric, first, other,
                             found.trials, found.difference, found.low, found.high, found.p_queries,
                         )  # fmt: skip
                         family.append(row)
@@ -142,17 +142,17 @@ def make_rows(preset: Preset, data: str, results: dict[Trial, Result]) -> list[R
 def _share_floors(preset: Preset, cells: Cells) -> None:
     """Floors do not depend on trees: they stand in the tables of all settings of a noise."""
     for noise in preset.noises:
-        for level in {level for kind, _, level in cells if kind == noise.kind}:
-            first = cells.get((noise.kind, noise.settings[0], level), {})
+        for level in {level for kind, _, level in cells if kind == noise.name}:
+            first = cells.get((noise.name, noise.settings[0], level), {})
             fixed = {k: v for k, v in first.items() if not is_learner(k)}
             for setting in noise.settings[1:]:
-                if (noise.kind, setting, level) in cells:
-                    cells[noise.kind, setting, level].update(fixed)
+                if (noise.name, setting, level) in cells:
+                    cells[noise.name, setting, level].update(fixed)
 
 
 def _tables_of(preset: Preset, cells: Iterable[tuple[str, str, float]]) -> list[tuple[str, str]]:
     present = {(noise, setting) for noise, setting, _ in cells}
-    wanted = [(noise.kind, s) for noise in preset.noises for s in noise.settings]
+    wanted = [(noise.name, s) for noise in preset.noises for s in noise.settings]
     return [table for table in wanted if table in present]
 
 

@@ -51,7 +51,7 @@ class Result:
 def all_trials(preset: Preset) -> list[Trial]:
     """Return every trial, in the order of trial numbers: what is there is balanced at any time."""
     return [
-        Trial(setting, noise.kind, level, objective, number)
+        Trial(setting, noise.name, level, objective, number)
         for number in range(preset.trials)
         for noise in preset.noises
         for level in noise.levels
@@ -112,7 +112,7 @@ def _prepared(key: _Key, source: Source, noise: tuple[str, float], number: int) 
     """Return corrupted training and validation lists, clean test lists; the last are kept."""
     kind, level = noise
     train, valid, test = source.split(number, key.preset.split)
-    chosen = next(noise for noise in key.preset.noises if noise.kind == kind)
+    chosen = next(noise for noise in key.preset.noises if noise.name == kind)
     seed = seed_of(source.name, kind, number)
     return corrupt(train, valid, chosen, level, source.grades, seed), test
 

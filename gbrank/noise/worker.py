@@ -16,7 +16,7 @@ ONE_THREAD = {
 }
 
 
-def work(pipe: Connection, preset: Any, data: str) -> None:
+def work(pipe: Connection, preset: Any, data: Any) -> None:
     """Run the trials that come through the pipe; ``None`` is the last."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when to stop
     os.environ |= ONE_THREAD  # set by the parent as well, before any import

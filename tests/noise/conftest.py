@@ -2,17 +2,14 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-sys.path.insert(0, str(BENCHMARKS))
 
 TINY = """
 title = "Tiny"
 about = "Takes seconds."
 data = "synthetic"
+validation = "clean"
 trials = 4
 metrics = ["ndcg@10", "ndcg@5"]
 objectives = ["lightgbm:rank_xendcg", "lightgbm:lambdarank", "floor:single_feature", "floor:ridge"]
@@ -52,11 +49,11 @@ def tiny(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def start():
-    """Return a function that starts noise.py in a process of its own."""
+    """Return a function that starts the command in a process of its own."""
 
     def start_noise(*arguments, **options):
         return subprocess.Popen(
-            [sys.executable, str(BENCHMARKS / "noise.py"), *map(str, arguments)],
+            [sys.executable, "-m", "gbrank", "noise", *map(str, arguments)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -68,7 +65,7 @@ def start():
 
 @pytest.fixture(scope="session")
 def noise(start):
-    """Return a function that runs noise.py to its end: exit code, output, errors."""
+    """Return a function that runs the command to its end: exit code, output, errors."""
 
     def run_noise(*arguments, **options):
         process = start(*arguments, **options)

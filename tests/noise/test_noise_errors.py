@@ -1,5 +1,6 @@
 """What cannot be run is said at once, and nothing is lost."""
 
+import os
 import resource
 import shutil
 import sqlite3
@@ -7,12 +8,10 @@ import subprocess
 import sys
 from dataclasses import replace
 
-import noise
 import numpy as np
 import pytest
-from noise import __file__ as noise_file
-from noise import main
 
+from gbrank.cli import main
 from gbrank.noise.contestants import parse_objective
 from gbrank.noise.presets import load_preset
 from gbrank.noise.sources import open_source
@@ -20,16 +19,18 @@ from gbrank.noise.trial import Trial, all_trials, run_trial
 
 
 def said(capsys, *arguments):
-    code = main([str(argument) for argument in arguments])
-    assert code == 2
-    return capsys.readouterr().err
+    code = main(["noise", *map(str, arguments)])
+    assert code == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1  # one line
+    return said
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["run", "nothing", "--out", "x"], "there is no preset 'nothing'; there are bruch"),
-        (["run", "results", "--out", "x"], "name the data for preset results with --data"),
+        (["run", "results", "--out", "x"], "name the data for preset results"),
         (["run", "demo", "--objectives", "lamda", "--out", "x"], "there is no objective 'lamda'"),
         (
             ["run", "demo", "--objectives", "xendcg(gama=1)", "--out", "x"],
@@ -41,7 +42,7 @@ def said(capsys, *arguments):
         ),
         (["run", "demo", "--objectives", "listmle(k=", "--out", "x"], "is not written as name"),
         (["run", "demo", "--trials", "0", "--out", "x"], "trials must be an integer >= 1"),
-        (["run", "demo", "--jobs", "0", "--out", "x"], "--jobs must be at least 1, got 0"),
+        (["run", "demo", "--jobs", "0", "--out", "x"], "n_jobs must be an integer >= 1, got 0"),
         (
             ["run", "demo", "--levels", "1.5", "--out", "x"],
             "levels of labels noise must be from 0 to 1, got 1.5",
@@ -96,14 +97,20 @@ def test_data_that_is_none(capsys, monkeypatch, tmp_path):
     assert not (tmp_path / "x").exists()
 
 
-def test_report_that_could_not_be_drawn_is_said_before_the_trials(capsys, monkeypatch, tmp_path):
-    find = noise.find_spec
-    monkeypatch.setattr(
-        noise, "find_spec", lambda name: None if name == "matplotlib" else find(name)
+def test_without_matplotlib_there_are_tables_and_a_page(noise, finished, tmp_path):
+    """Plots are an extra; everything else is there without it."""
+    shutil.copy(finished / "tiny.tar.xz", tmp_path)
+    (tmp_path / "no_plots").mkdir()
+    (tmp_path / "no_plots" / "sitecustomize.py").write_text(
+        "import sys\nsys.modules['matplotlib'] = None\n"
     )
-    message = said(capsys, "run", "demo", "--out", tmp_path / "x")
-    assert 'pip install "gbrank[plot]", or run with --no-report' in message
-    assert not (tmp_path / "x").exists()
+    code, out, err = noise(
+        "report", tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path / "no_plots")}
+    )
+    assert code == 0, err
+    assert 'pip install "gbrank[plot]"' in err
+    assert "lightgbm:rank_xendcg" in out
+    assert "<img" not in (tmp_path / "report.html").read_text()
 
 
 def test_best_order_needs_synthetic_data(capsys, real_data, tmp_path):
@@ -147,7 +154,7 @@ def test_full_disk_keeps_what_is_finished(noise, tiny, finished, tmp_path):
 
     run = ("run", tiny, "--jobs", 1, "--out", tmp_path, "--no-report")
     code, _, err = noise(*run, preexec_fn=limit)
-    assert code == 2
+    assert code == 1
     assert "cannot be read or written" in err
     assert "the same command goes on" in err
     assert "Traceback" not in err
@@ -170,12 +177,12 @@ def test_report_on_a_full_disk(finished, tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 
     done = subprocess.run(
-        [sys.executable, noise_file, "report", str(copy)],
+        [sys.executable, "-m", "gbrank", "noise", "report", str(copy)],
         capture_output=True,
         text=True,
         preexec_fn=limit,
     )
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert "the report cannot be written" in done.stderr
     assert (copy / "report.html").read_text() == before
 
@@ -260,7 +267,7 @@ def test_line_14_losses_and_metrics_of_ones_own(tmp_path):
     data = open_source("synthetic", chosen.synthetic)
     kind = chosen.noises[0]
     own, known = (
-        run_trial(chosen, data, Trial(kind.settings[0], kind.kind, kind.levels[0], name, 0))
+        run_trial(chosen, data, Trial(kind.settings[0], kind.name, kind.levels[0], name, 0))
         for name in chosen.objectives
     )
     np.testing.assert_array_equal(own.values, known.values)

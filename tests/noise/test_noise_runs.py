@@ -176,7 +176,7 @@ def test_trials_of_two_clones_are_joined(noise, tiny, finished, tmp_path):
 
 def test_run_ends_with_the_table_a_plot_and_the_report(finished):
     printed = (finished / "printed.txt").read_text()
-    assert "| lightgbm:rank_xendcg" in printed
+    assert "lightgbm:rank_xendcg" in printed
     lines = printed.strip().splitlines()
     assert lines[-1] == f"Report: {finished / 'report.html'}"
     plots = [line.removeprefix("Plot: ") for line in lines if line.startswith("Plot: ")]

@@ -92,10 +92,10 @@ def test_text_says_what_was_run_and_how_to_rerun_it(page):
     for words in (
         "Tiny: synthetic",
         "48 of 48 trials are finished: 4 of 4 for each",
-        "Training labels are corrupted; validation and test labels are clean",
+        "Training labels are corrupted; validation and test are clean",
         "units are queries",
         "trials finished",
-        "python benchmarks/noise.py run tiny --data synthetic",
+        "gbrank noise run tiny --data synthetic",
         "--trials 4",
         "minus that of lightgbm:lambdarank), 95% interval over 4 trials",
         "What is significant, and what is not",
