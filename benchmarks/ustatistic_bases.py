@@ -65,7 +65,7 @@ def run(folder: Path) -> dict[str, dict[str, list[float]]]:
                     ).fit(train.X, np.zeros(len(train.y)), qid=train.qid)
                     values = ndcg_score(valid.y, ranker.predict(valid.X), qid=valid.qid, k=10)
                     key = f"{data}, {per_query}"
-                    found[name].setdefault(key, []).append(round(float(np.mean(values)), 5))
+                    found[name].setdefault(key, []).append(float(np.mean(values)))
     return found
 
 
@@ -102,7 +102,7 @@ def main() -> None:
     kept = RESULTS / "bases.json"
     if not args.page:
         found = run(data_folder(args.data))
-        kept.write_text(json.dumps({"provenance": provenance(), "ndcg@10": found}) + "\n")
+        kept.write_text(json.dumps({"provenance": provenance(), "ndcg@10": found}, indent=1) + "\n")
     (RESULTS / "bases.md").write_text(page(json.loads(kept.read_text())["ndcg@10"]))
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gbrank.objectives import *  # noqa: F403
     from gbrank.ranker import Ranker as Ranker
     from gbrank.serving import export as export
+    from gbrank.tuning import TuneResult as TuneResult
+    from gbrank.tuning import tune as tune
 
 # Names that are not those of losses, and where each lives.
 _HOMES = {
@@ -34,6 +36,8 @@ _HOMES = {
     "list_objectives": "objectives",
     "register_objective": "objectives",
     "save_booster": "boosting",
+    "TuneResult": "tuning",
+    "tune": "tuning",
     "warm_up": "cli",
 }
 _MODULES = (
@@ -56,6 +60,7 @@ _MODULES = (
     "simulate",
     "testing",
     "theory",
+    "tuning",
 )
 
 

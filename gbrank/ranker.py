@@ -20,6 +20,7 @@ from gbrank.boosting import (
     DEFAULT_OBJECTIVE,
     ONE_BOOSTER,
     PRESETS,
+    Blend,
     Boosted,
     GrownMember,
     HeldOut,
@@ -51,6 +52,8 @@ from gbrank.boosting import (
     read_model,
     resolve_preset,
     rows_of,
+    search_space,
+    split_point,
     warn_of_no_splits,
     write_model,
 )
@@ -114,7 +117,7 @@ from gbrank.serving import (
 )
 from gbrank.start import Start, add_up, check_start, fit_starts
 
-__all__ = ["Ranker", "resolve_objective", "set_trained"]
+__all__ = ["Members", "Ranker", "make_member", "read_rows", "resolve_objective", "set_trained"]
 
 
 class Ranker(HintsAtParameters, BaseEstimator):
@@ -372,6 +375,54 @@ class Ranker(HintsAtParameters, BaseEstimator):
         Ranker(num_leaves=15, objective='lambdamart', preset='lightgbm')
         """
         return cls(objective, **{"preset": "lightgbm", **params})
+
+    @staticmethod
+    def search_space(
+        objectives: Sequence[str | Objective] | str = "auto",
+        start: Sequence[str] | str = ("linear", "zero"),
+    ) -> dict[str, dict[str, Any]]:
+        """Return what is worth tuning, as a plain dictionary, for whichever tuner you use.
+
+        Each entry has a "type": "float" or "int", between "low" and "high", both included, by
+        their logarithm if "log"; or "choice", one of "values". A parameter of a loss is called
+        ``loss__parameter`` and counts only "when" that loss is chosen. :meth:`from_point` makes a
+        Ranker of what a tuner has drawn; :func:`gbrank.tune` does all of it.
+
+        Parameters
+        ----------
+        objectives : the losses to choose from, by name or as instances, or "auto".
+        start : where boosting may start.
+
+        Examples
+        --------
+        >>> from gbrank import Ranker
+        >>> space = Ranker.search_space(["xendcg", "lambdamart"])
+        >>> space["reg_lambda"]
+        {'type': 'float', 'low': 1.0, 'high': 300.0, 'log': True}
+        >>> space["lambdamart__norm"]
+        {'type': 'choice', 'values': [True, False], 'when': {'objective': 'lambdamart'}}
+        """
+        return search_space(objectives, start)
+
+    @classmethod
+    def from_point(cls, point: Mapping[str, Any], **params: Any) -> Self:
+        """Return the Ranker that a point of :meth:`search_space` stands for.
+
+        Parameters
+        ----------
+        point : a value for each name, as a tuner draws them; parameters of losses that were not
+            chosen count for nothing.
+        **params : further parameters of the Ranker.
+
+        Examples
+        --------
+        >>> from gbrank import Ranker
+        >>> point = {"objective": "lambdamart", "lambdamart__sigmoid": 2.0, "num_leaves": 15}
+        >>> Ranker.from_point(point, preset="fast")
+        Ranker(num_leaves=15, objective=LambdaMART(sigmoid=2.0), preset='fast')
+        """
+        objective, trees = split_point(point)
+        return cls(**{"objective": objective, **trees, **params})
 
     def fit(
         self,
@@ -1016,7 +1067,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
         )
         grown = cross_fit(params, members, data, parts, held_out, options, self.lgb_params)
         warn_of_no_splits([booster for each in grown for booster in each.boosters])
-        blended = _Members(members, starts, grown, data, parts, held_out)
+        blended = Members(members, starts, grown, data, parts, held_out)
         blended.set_trained(model, order)
         model.preset_ = own["preset"]
         if self.verbose >= 1:
@@ -1511,6 +1562,44 @@ def set_trained(
     ranker.best_iteration_ = boosted.n_trees - (0 if continued is None else n_start_trees)
 
 
+def read_rows(
+    ranker: Ranker, X: Any, y: Any, qid: Any, group: Any, sample_weight: Any, caller: str
+) -> tuple[RankingData, IntArray | None]:
+    """Return checked rows in query order, and the user's row at each place; remember the columns.
+
+    Parameters
+    ----------
+    ranker : not fitted yet; it is told what its features are.
+    X, y, qid, group, sample_weight : as in :meth:`Ranker.fit`.
+    caller : for error messages.
+    """
+    data = ranker._read_rows(X, y, qid, group, sample_weight, None, caller, reset=True)
+    order, filled = data.layout.order, np.flatnonzero(data.layout.sizes)
+    if order is not None or len(filled) < data.n_queries:
+        data = data.take(filled)
+    return data, order
+
+
+def make_member(
+    ranker: Ranker, objective: Objective, kind: str, scores: Sequence[FloatArray | None]
+) -> Member:
+    """Return what a Ranker with one loss grows on the parts of a cross-fit.
+
+    Parameters
+    ----------
+    ranker : not fitted yet.
+    objective : its loss, of :func:`resolve_objective`.
+    kind : where boosting starts, for people.
+    scores : for each part, the scores of all rows that its booster starts from.
+    """
+    return Member(
+        _member_name(objective, kind),
+        lightgbm_params(ranker.get_params(deep=False)),
+        _with_seeds_of_their_own([objective] * len(scores), 0),
+        scores,
+    )
+
+
 def _named_metric(metric: Any) -> Any:
     """Return what :func:`gbrank.metrics.get_metric` takes; ``None`` for a plain function."""
     named = metric if isinstance(metric, str) else getattr(metric, "metric", None)
@@ -1552,13 +1641,14 @@ def _is_saved(attribute: str) -> bool:
 
 
 @dataclass(frozen=True)
-class _Members:
+class Members:
     """Members that were grown, and how they become one model.
 
     Attributes
     ----------
     members, starts, grown : of each member what it is, where each booster starts, its boosters.
     data, parts, held_out : rows in query order, what each booster saw of them, what judged it.
+    weigh : how the members are blended, the linear start alone, if there is one, being the last.
     """
 
     members: list[Member]
@@ -1567,6 +1657,7 @@ class _Members:
     data: RankingData
     parts: list[Part]
     held_out: HeldOut
+    weigh: Callable[[HeldOut, Sequence[FloatArray]], Blend] = blend_members
 
     def set_trained(self, ranker: Ranker, order: IntArray | None) -> None:
         """Give a Ranker the blend, as one sum of trees, and what the held-out queries say of it.
@@ -1585,7 +1676,7 @@ class _Members:
             names.append("linear")
             starts.append(self.starts[alone])
             counts.append([])
-        blend = blend_members(self.held_out, scores)
+        blend = self.weigh(self.held_out, scores)
         shares = np.outer(blend.coefficients, part_shares(self.parts))
         start = add_up(
             [each for group in starts for each in group],

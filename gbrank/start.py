@@ -235,6 +235,24 @@ def _cut_features(data: RankingData, seed: int, left_out: Sequence[int]) -> list
     return [None if at in left_out else each for at, each in enumerate(steps)]
 
 
+def rescaled(
+    start: Start, data: RankingData, scores: FloatArray, objective: Objective
+) -> tuple[Start, float]:
+    """Return a linear start on the scale of another objective, and the factor between them.
+
+    Parameters
+    ----------
+    start : of :func:`fit_starts`.
+    data : the rows that it was fitted to.
+    scores : of these rows, by the start.
+    objective : whose scale it gets.
+    """
+    factor = _best_scale(objective, data, scores)
+    linear = copy.copy(start.model)
+    linear.coef_ = factor * linear.coef_
+    return Start(start.kind, linear), factor
+
+
 def add_up(starts: Sequence[Start], factors: Sequence[float]) -> Start:
     """Return one start that is a sum of others, multiplied by factors.
 

@@ -17,6 +17,7 @@ MODULES = [
     "gbrank.serving",
     "gbrank.simulate",
     "gbrank.theory",
+    "gbrank.tuning",
 ]
 # Public names of modules that have no __all__.
 SINGLE = {

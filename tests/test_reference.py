@@ -44,6 +44,8 @@ RESULTS = {
     "Summary",
     "SyntheticData",
     "Training",
+    "Trial",
+    "TuneResult",
 }
 ABSTRACT = {"Method", "Metric", "Objective", "Observations"}
 

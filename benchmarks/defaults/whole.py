@@ -40,14 +40,14 @@ def blends(folder: Path, name: str, fold: int, noise: float, trees: str) -> list
     noisy = load_fold(folder, name, fold, noise).train
     judge = load_fold(folder, name, fold).valid
     grown = []
-    train = gbrank.ranker._Members.set_trained
+    train = gbrank.ranker.Members.set_trained
 
     def watch(members, *given):
         grown.append(members)
         train(members, *given)
 
     object.__setattr__(PRESETS["balanced"].members[1], "trees", TREES[trees])
-    with mock.patch.object(gbrank.ranker._Members, "set_trained", watch):
+    with mock.patch.object(gbrank.ranker.Members, "set_trained", watch):
         ranker = Ranker(preset="balanced", n_jobs=1, random_state=fold)
         ranker.fit(noisy.X, noisy.y, qid=noisy.qid)
     [found] = grown

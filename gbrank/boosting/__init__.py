@@ -1,12 +1,13 @@
 """The one room that calls LightGBM: parameters, data sets, training, model text and files."""
 
-from gbrank.boosting.blend import blend_members
+from gbrank.boosting.blend import Blend, blend_members
 from gbrank.boosting.cross_fit import (
     GrownMember,
     Member,
-    Part,
     cross_fit,
     cut_parts,
+    grow_part,
+    in_columns,
     part_shares,
 )
 from gbrank.boosting.cv import cv
@@ -19,6 +20,7 @@ from gbrank.boosting.datasets import (
 )
 from gbrank.boosting.documents import in_lightgbm_units, mean_hessian
 from gbrank.boosting.fitted_values import check_fitted_values
+from gbrank.boosting.fold_datasets import FoldDatasets, Part
 from gbrank.boosting.held_out import HeldOut, rows_of
 from gbrank.boosting.keywords import HintsAtParameters, evaluation_arguments
 from gbrank.boosting.model_file import (
@@ -51,6 +53,7 @@ from gbrank.boosting.presets import (
     resolve_preset,
 )
 from gbrank.boosting.saved_values import SavedByName, check_no_placeholders
+from gbrank.boosting.search_space import name_objectives, search_space, split_point
 from gbrank.boosting.train import Boosted, TrainingOptions, boost, warn_of_no_splits
 
 __all__ = [
@@ -59,7 +62,9 @@ __all__ = [
     "LIGHTGBM_NAMES",
     "ONE_BOOSTER",
     "PRESETS",
+    "Blend",
     "Boosted",
+    "FoldDatasets",
     "GrownMember",
     "HeldOut",
     "HintsAtParameters",
@@ -81,6 +86,8 @@ __all__ = [
     "feature_names",
     "first_trees_of",
     "gain_of_variance",
+    "grow_part",
+    "in_columns",
     "in_lightgbm_units",
     "is_constrained",
     "is_lightgbm_file",
@@ -91,6 +98,7 @@ __all__ = [
     "make_dataset",
     "mean_hessian",
     "merge_models",
+    "name_objectives",
     "part_shares",
     "read_lightgbm_model",
     "read_model",
@@ -98,6 +106,8 @@ __all__ = [
     "resolve_preset",
     "rows_of",
     "save_booster",
+    "search_space",
+    "split_point",
     "step_tree",
     "warn_of_no_splits",
     "write_model",

@@ -7,9 +7,10 @@ and it stops growing when that has not improved for long. Features are binned on
 boosters.
 """
 
+import threading
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import lightgbm as lgb
@@ -17,9 +18,9 @@ import numpy as np
 from lightgbm.callback import CallbackEnv, EarlyStopException
 
 from gbrank.boosting.callbacks import InterruptAfterTree, ShowProgress, StopEarly
-from gbrank.boosting.datasets import check_splittable, make_dataset
 from gbrank.boosting.documents import in_lightgbm_units, mean_hessian
-from gbrank.boosting.held_out import HeldOut, rows_of
+from gbrank.boosting.fold_datasets import FoldDatasets, Part
+from gbrank.boosting.held_out import HeldOut
 from gbrank.boosting.train import TrainingOptions, memory_errors
 from gbrank.core import (
     FloatArray,
@@ -39,9 +40,6 @@ MOST_ROWS = 100_000
 WHOLE_SHARE = 0.5
 #: Queries that a part needs.
 FEWEST_QUERIES = 5
-
-#: The numbers of the queries that a booster is grown on, and of those that judge it.
-Part = tuple[IntArray, IntArray]
 
 
 def cut_parts(layout: QueryLayout, n_folds: int, fraction: float | None, seed: int) -> list[Part]:
@@ -137,12 +135,17 @@ def cross_fit(
     held_out: HeldOut,
     options: TrainingOptions,
     verbatim: Mapping[str, Any] | None,
+    *,
+    datasets: FoldDatasets | None = None,
+    places: Sequence[int] | None = None,
+    after_tree: Callable[[], None] | None = None,
 ) -> list[GrownMember]:
     """Grow all members in step; each stops at its best.
 
     Several parts are grown on several threads, each booster on one, so that the model is the same
     for any number of threads; a single part is grown by LightGBM's own threads. Ctrl-C ends
-    training, with a warning, and every member is at its best so far.
+    training, with a warning, and every member is at its best so far; with ``after_tree`` it is the
+    caller's.
 
     Parameters
     ----------
@@ -153,28 +156,28 @@ def cross_fit(
     held_out : all rows that judge.
     options : how many trees, and how long to wait for a better one.
     verbatim : which of ``params`` are in LightGBM's own units.
+    datasets : of all parts, from an earlier call; ``None`` to bin features now.
+    places : the numbers of the parts to grow; ``None`` for all.
+    after_tree : called after each tree; what it raises ends training.
     """
-    if not {"force_col_wise", "force_row_wise"} & params.keys():
-        # else LightGBM takes the time of both for every booster, and chance decides
-        params = {**params, "force_col_wise": True}
-        members = [
-            replace(each, params={**each.params, "force_col_wise": True}) for each in members
-        ]
-    by_order = all(each.by_order for member in members for each in member.objectives)
-    whole = make_dataset(data.with_init_score(None), params, by_order=by_order)
-    check_splittable(whole, options.min_child_samples)
+    params = in_columns(params)
+    members = [replace(each, params=in_columns(each.params)) for each in members]
+    if datasets is None:
+        by_order = all(each.by_order for member in members for each in member.objectives)
+        datasets = FoldDatasets(data, params, parts, options.min_child_samples, by_order=by_order)
     growing = []
     for number, member in enumerate(members):
         own = {**member.params, "seed": params["seed"] + number * len(parts)}
         boosters = [
-            _make_booster(own, member, place, data, whole, parts, held_out, verbatim)
-            for place in range(len(parts))
+            _make_booster(own, member, place, data, datasets, verbatim).judged_by(held_out)
+            for place in (range(len(parts)) if places is None else places)
         ]
         growing.append(_Growing(member.name, boosters, held_out, options))
     try:
-        _grow_all(growing, options, params["num_threads"] if len(parts) > 1 else 1)
+        n_threads = params["num_threads"] if len(parts) > 1 else 1
+        _grow_all(growing, options, n_threads, after_tree)
     except KeyboardInterrupt:
-        if any(one.n_grown == 0 for one in growing):
+        if after_tree is not None or any(one.n_grown == 0 for one in growing):
             raise
         done = max(one.n_grown for one in growing)
         warnings.warn(
@@ -184,6 +187,48 @@ def cross_fit(
     return [one.best() for one in growing]
 
 
+def in_columns(params: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters of LightGBM that say how histograms are made, by columns unless given.
+
+    Else LightGBM takes the time of both ways for every booster, and chance decides.
+
+    Parameters
+    ----------
+    params : parameters of LightGBM.
+    """
+    said = {"force_col_wise", "force_row_wise"} & params.keys()
+    return params if said else {**params, "force_col_wise": True}
+
+
+@memory_errors()
+def grow_part(
+    member: Member,
+    place: int,
+    n_trees: int,
+    data: RankingData,
+    datasets: FoldDatasets,
+    verbatim: Mapping[str, Any] | None,
+) -> lgb.Booster:
+    """Return the booster of one part with so many trees, whatever they are worth.
+
+    Parameters
+    ----------
+    member : what to grow.
+    place : number of the part.
+    n_trees : how many trees.
+    data : rows in query order.
+    datasets : of all parts.
+    verbatim : which of the member's parameters are in LightGBM's own units.
+    """
+    own = in_columns(member.params)
+    part = _make_booster(own, member, place, data, datasets, verbatim)
+    with InterruptAfterTree() as interrupt:
+        for _ in range(n_trees):
+            part.grow(np.empty(0))
+            interrupt(None)
+    return part.booster
+
+
 @dataclass(frozen=True)
 class _PartBooster:
     """One booster while it grows.
@@ -191,15 +236,23 @@ class _PartBooster:
     Attributes
     ----------
     booster, objective, training : with its loss, on these rows.
-    places : of the rows that judge it among all that are held out.
+    outside : the rows that it does not see.
     verbosity : LightGBM's parameter.
+    thread : the one that it was made in.
+    places : of the rows that judge it among all that are held out.
     """
 
     booster: lgb.Booster
     objective: Objective
     training: lgb.Dataset
-    places: IntArray
+    outside: IntArray
     verbosity: int
+    thread: int
+    places: IntArray = field(default_factory=lambda: np.arange(0))
+
+    def judged_by(self, held_out: HeldOut) -> "_PartBooster":
+        """Return it with the places of its rows among those that are held out."""
+        return replace(self, places=np.searchsorted(held_out.rows, self.outside))
 
     def grow(self, held_out_scores: FloatArray) -> None:
         """Add a tree, and write the scores of the rows that judge it."""
@@ -208,8 +261,10 @@ class _PartBooster:
             held_out_scores[self.places] = scores
             return "", 0.0, True
 
-        # LightGBM has a log level for each thread, which is set with parameters; threads are new
-        self.training._update_params({"verbosity": self.verbosity})
+        # LightGBM has a log level for each thread, which is set with parameters, as when the
+        # booster was made; other threads are new
+        if threading.get_ident() != self.thread:
+            self.training._update_params({"verbosity": self.verbosity})
         self.booster.update(fobj=self.objective)
         if len(self.places):
             self.booster.eval_valid(feval=write)
@@ -220,41 +275,33 @@ def _make_booster(
     member: Member,
     place: int,
     data: RankingData,
-    whole: lgb.Dataset,
-    parts: Sequence[Part],
-    held_out: HeldOut,
+    datasets: FoldDatasets,
     verbatim: Mapping[str, Any] | None,
 ) -> _PartBooster:
     """Return the booster of a part, without trees."""
-    queries, judges = parts[place]
-    inside, outside = rows_of(data, queries), rows_of(data, judges)
+    inside, outside = datasets.rows(place)
     objective = member.objectives[place]
     own = {**params, "seed": params["seed"] + place}
-    if len(parts) > 1:
+    if len(datasets.parts) > 1:
         own["num_threads"] = 1
         objective.set_params(n_jobs=1)
-    training = whole.subset(inside).construct()
     given = [each for each in (member.starts[place], data.init_score) if each is not None]
     scores = sum(given, np.zeros(data.n_rows))
-    if given:
-        training.set_init_score(scores[inside])
     weight = None if data.sample_weight is None else data.sample_weight[inside]
     rows = RankingData.checked(
         inside[:, None],
         data.y[inside],
-        group=data.layout.sizes[queries],
+        group=data.layout.sizes[datasets.parts[place][0]],
         sample_weight=weight,
         init_score=scores[inside],
     )
     own = in_lightgbm_units(own, mean_hessian(objective, rows), verbatim)
+    training, judging = datasets.of(place, scores if given else None)
     booster = lgb.Booster({**own, "objective": "none"}, training)
-    if len(outside):
-        judging = whole.subset(outside).construct()
-        if given:
-            judging.set_init_score(scores[outside])
+    if judging is not None:
         booster.add_valid(judging, "held out")
-    places = np.searchsorted(held_out.rows, outside)
-    return _PartBooster(booster, objective, training, places, params["verbosity"])
+    verbosity, thread = params["verbosity"], threading.get_ident()
+    return _PartBooster(booster, objective, training, outside, verbosity, thread)
 
 
 class _Growing:
@@ -301,7 +348,12 @@ class _Growing:
         return self._best
 
 
-def _grow_all(growing: list[_Growing], options: TrainingOptions, n_threads: int) -> None:
+def _grow_all(
+    growing: list[_Growing],
+    options: TrainingOptions,
+    n_threads: int,
+    after_tree: Callable[[], None] | None,
+) -> None:
     """Add a tree to every booster of every member that has not stopped, until all have."""
     progress = ShowProgress(options.n_trees) if options.show_progress else None
     try:
@@ -317,6 +369,8 @@ def _grow_all(growing: list[_Growing], options: TrainingOptions, n_threads: int)
                 judged = [member.judge() for member in active]
                 if progress is not None:
                     progress(judged[0])
+                if after_tree is not None:
+                    after_tree()
                 interrupt(None)
     finally:
         if progress is not None:

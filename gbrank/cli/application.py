@@ -31,6 +31,7 @@ from gbrank.cli import (
     objectives,
     predict,
     train,
+    tune,
     warm,
 )
 from gbrank.cli.extensions import import_all
@@ -40,6 +41,7 @@ INTERRUPTED = 128 + signal.SIGINT
 
 _COMMANDS = (
     train,
+    tune,
     predict,
     evaluate,
     compare,
@@ -56,6 +58,7 @@ _COMMANDS = (
 _EXAMPLES = """\
 examples:
   gbrank train train.txt --valid vali.txt --objective xendcg --model model.txt
+  gbrank tune train.txt --budget 10m --model best.txt
   gbrank evaluate model.txt test.txt --metric ndcg@5 ndcg@10 err
   gbrank predict model.txt test.txt --output scores.txt
   gbrank compare model.txt other.txt test.txt

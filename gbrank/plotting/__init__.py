@@ -13,6 +13,7 @@ from gbrank.plotting.metric_comparison import MetricComparisonDisplay
 from gbrank.plotting.per_query import PerQueryDisplay
 from gbrank.plotting.propensity import PropensityDisplay
 from gbrank.plotting.reliability import ReliabilityDisplay
+from gbrank.plotting.tuning import TuningDisplay
 
 __all__ = [
     "ExplanationDisplay",
@@ -22,4 +23,5 @@ __all__ = [
     "PerQueryDisplay",
     "PropensityDisplay",
     "ReliabilityDisplay",
+    "TuningDisplay",
 ]

@@ -1,0 +1,347 @@
+"""What tuning is worth: gbrank.tune against loops that people write, at equal budgets.
+
+    python benchmarks/tuning.py --data FOLDER              # all that is missing, then the page
+    python benchmarks/tuning.py --methods                  # only writes the page again
+    python benchmarks/tuning.py --count --budget 100 ...   # only fold-trainings, on MQ2008
+
+Fold f tests on part f of a data set, and every method gets the queries of all other parts, one
+thread and the same number of CPU seconds to search; what it then trains on all of them, and the
+compilation of kernels, is not counted. All search over five folds of whole queries, with up to 500
+trees that stop when NDCG@10 has not improved for 25. Finished runs are kept in results/tuning at
+once, query by query: the same command goes on where it stopped.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import lightgbm as lgb
+import numpy as np
+from comparison.sets import Queries, load_fold
+from comparison.table import METRICS, Run, Table
+from tuning_page import write_page
+
+import gbrank
+from gbrank.data import make_ranking
+from gbrank.metrics import evaluate, ndcg_score
+
+RESULTS = Path(__file__).parent / "results"
+#: The two largest sets of the comparison do not fit into such budgets.
+SETS = (
+    "table_www2018",
+    "MQ2008",
+    "target_types_sigir2017",
+    "OHSUMED_QLN",
+    "aslib_maxsat15",
+    "f1_races",
+    "MSLR_merged",
+    "trec_object_runs",
+)
+N_FOLDS, MOST_TREES, PATIENCE = 5, 500, 25
+
+
+class Tuned(NamedTuple):
+    """Scores of the test rows, fold-trainings (ended, of trials given up), trials, CPU seconds."""
+
+    scores: np.ndarray
+    ended: int
+    lost: int
+    trials: int
+    seconds: float
+
+
+def folds_of(rest: Queries, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the row numbers of the folds, the same for all loops."""
+    splitter = gbrank.QueryKFold(N_FOLDS, shuffle=True, random_state=seed)
+    return list(splitter.split(rest.X, rest.y, rest.qid))
+
+
+def run_tune(rest: Queries, X: np.ndarray, budget: float, seed: int) -> Tuned:
+    """Tune with gbrank."""
+    found = gbrank.tune(
+        rest.X, rest.y, rest.qid, n_trials=None, timeout=budget, cv=N_FOLDS, random_state=seed
+    )
+    lost = sum(each.n_folds for each in found.trials if each.state == "dropped")
+    scores = found.best_ranker_.predict(X)
+    ended = found.n_fold_trainings_
+    return Tuned(scores, ended - lost, lost, len(found.trials), found.seconds_)
+
+
+def run_defaults(rest: Queries, X: np.ndarray, budget: float, seed: int) -> Tuned:
+    """Train the Ranker as it comes."""
+    started = time.process_time()
+    ranker = gbrank.Ranker(n_jobs=1, random_state=seed).fit(rest.X, rest.y, qid=rest.qid)
+    return Tuned(ranker.predict(X), 0, 0, 0, time.process_time() - started)
+
+
+Fit = Callable[..., tuple[Callable[[np.ndarray], np.ndarray], int]]
+
+
+def run_loop(suggest: Callable[[Any], dict[str, Any]], fit: Fit) -> Callable[..., Tuned]:
+    """Return the loop that people write around Optuna, for a library."""
+
+    def run(rest: Queries, X: np.ndarray, budget: float, seed: int) -> Tuned:
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        folds, started = folds_of(rest, seed), time.process_time()
+        sampler = optuna.samplers.TPESampler(seed=seed)
+        study = optuna.create_study(direction="maximize", sampler=sampler)
+        ended = trials = 0
+        best: tuple[float, dict[str, Any], int] | None = None
+        while best is None or time.process_time() - started < budget:
+            trial = study.ask()
+            params = suggest(trial)
+            values, counts = [], []
+            for inside, outside in folds:
+                train, valid = (
+                    Queries(rest.X[r], rest.y[r], rest.qid[r]) for r in (inside, outside)
+                )
+                predict, trees = fit(params, train, valid, MOST_TREES, seed)
+                values.append(ndcg_score(valid.y, predict(valid.X), qid=valid.qid, k=10, n_jobs=1))
+                counts.append(trees)
+                ended += 1
+                if best is not None and time.process_time() - started > budget:
+                    break
+            if len(values) < len(folds):
+                break
+            trials += 1
+            study.tell(trial, float(np.mean(values)))
+            if best is None or np.mean(values) > best[0]:
+                best = float(np.mean(values)), params, max(round(float(np.mean(counts))), 1)
+        seconds = time.process_time() - started
+        predict, _ = fit(best[1], rest, None, best[2], seed)
+        return Tuned(predict(X), ended, 0, trials, seconds)
+
+    return run
+
+
+def suggest_lightgbm(trial: Any) -> dict[str, Any]:
+    return {
+        "learning_rate": trial.suggest_float("learning_rate", 0.03, 0.3, log=True),
+        "num_leaves": trial.suggest_int("num_leaves", 4, 64, log=True),
+        "min_data_in_leaf": trial.suggest_int("min_data_in_leaf", 5, 100, log=True),
+        "lambda_l2": trial.suggest_float("lambda_l2", 1e-3, 10.0, log=True),
+        "feature_fraction": trial.suggest_float("feature_fraction", 0.2, 1.0),
+        "bagging_fraction": trial.suggest_float("bagging_fraction", 0.5, 1.0),
+        "lambdarank_truncation_level": trial.suggest_int("truncation_level", 5, 100, log=True),
+        "bagging_freq": 1,
+    }
+
+
+def fit_lightgbm(
+    params: dict[str, Any], train: Queries, valid: Queries | None, trees: int, seed: int
+) -> tuple[Callable[[np.ndarray], np.ndarray], int]:
+    own = {
+        **params,
+        "objective": "lambdarank",
+        "metric": "ndcg" if valid is not None else "None",
+        "eval_at": [10],
+        "num_threads": 1,
+        "force_col_wise": True,
+        "seed": seed,
+        "verbosity": -1,
+    }
+    data = lgb.Dataset(train.X, train.y, group=train.sizes)
+    watched: dict[str, Any] = {}
+    if valid is not None:
+        judged = lgb.Dataset(valid.X, valid.y, group=valid.sizes, reference=data)
+        stop = lgb.early_stopping(PATIENCE, verbose=False)
+        watched = {"valid_sets": [judged], "callbacks": [stop]}
+    booster = lgb.train(own, data, trees, **watched)
+    used = booster.best_iteration if valid is not None else trees
+    return lambda X: np.asarray(booster.predict(X, num_iteration=used, num_threads=1)), used
+
+
+def suggest_xgboost(trial: Any) -> dict[str, Any]:
+    return {
+        "objective": trial.suggest_categorical("objective", ["rank:ndcg", "rank:pairwise"]),
+        "eta": trial.suggest_float("eta", 0.03, 0.3, log=True),
+        "max_leaves": trial.suggest_int("max_leaves", 4, 64, log=True),
+        "min_child_weight": trial.suggest_float("min_child_weight", 0.01, 10.0, log=True),
+        "reg_lambda": trial.suggest_float("reg_lambda", 1e-3, 10.0, log=True),
+        "colsample_bytree": trial.suggest_float("colsample_bytree", 0.2, 1.0),
+        "subsample": trial.suggest_float("subsample", 0.5, 1.0),
+    }
+
+
+def fit_xgboost(
+    params: dict[str, Any], train: Queries, valid: Queries | None, trees: int, seed: int
+) -> tuple[Callable[[np.ndarray], np.ndarray], int]:
+    import xgboost as xgb
+
+    own = {
+        **params,
+        "grow_policy": "lossguide",
+        "max_depth": 0,
+        "tree_method": "hist",
+        "eval_metric": "ndcg@10",
+        "nthread": 1,
+        "seed": seed,
+        "verbosity": 0,
+    }
+    data = xgb.DMatrix(train.X, train.y, qid=train.qid, nthread=1)
+    watched: dict[str, Any] = {}
+    if valid is not None:
+        judged = xgb.DMatrix(valid.X, valid.y, qid=valid.qid, nthread=1)
+        watched = {"evals": [(judged, "valid")], "early_stopping_rounds": PATIENCE}
+    booster = xgb.train(own, data, trees, verbose_eval=False, **watched)
+    used = booster.best_iteration + 1 if valid is not None else trees
+
+    def predict(X: np.ndarray) -> np.ndarray:
+        scores: np.ndarray = booster.predict(xgb.DMatrix(X, nthread=1), iteration_range=(0, used))
+        return scores.astype(np.float64)
+
+    return predict, used
+
+
+def suggest_catboost(trial: Any) -> dict[str, Any]:
+    return {
+        "loss_function": trial.suggest_categorical("loss_function", ["YetiRank", "QueryRMSE"]),
+        "learning_rate": trial.suggest_float("learning_rate", 0.03, 0.3, log=True),
+        "depth": trial.suggest_int("depth", 3, 8),
+        "l2_leaf_reg": trial.suggest_float("l2_leaf_reg", 0.3, 30.0, log=True),
+        "rsm": trial.suggest_float("rsm", 0.2, 1.0),
+        "random_strength": trial.suggest_float("random_strength", 0.1, 10.0, log=True),
+    }
+
+
+def fit_catboost(
+    params: dict[str, Any], train: Queries, valid: Queries | None, trees: int, seed: int
+) -> tuple[Callable[[np.ndarray], np.ndarray], int]:
+    import catboost
+
+    model = catboost.CatBoost(
+        {
+            **params,
+            "eval_metric": "NDCG:top=10;type=Exp",
+            "iterations": trees,
+            "early_stopping_rounds": PATIENCE if valid is not None else None,
+            "use_best_model": valid is not None,
+            "thread_count": 1,
+            "random_seed": seed,
+            "logging_level": "Silent",
+            "allow_writing_files": False,
+        }
+    )
+    pools = [
+        None if part is None else catboost.Pool(part.X, part.y, group_id=part.qid, thread_count=1)
+        for part in (train, valid)
+    ]
+    model.fit(pools[0], eval_set=pools[1])
+
+    def predict(X: np.ndarray) -> np.ndarray:
+        return np.asarray(model.predict(catboost.Pool(X, thread_count=1), thread_count=1))
+
+    return predict, max(int(model.tree_count_), 1)
+
+
+METHODS: dict[str, Callable[..., Tuned]] = {
+    "Ranker()": run_defaults,
+    "gbrank.tune": run_tune,
+    "Optuna, LightGBM lambdarank": run_loop(suggest_lightgbm, fit_lightgbm),
+    "Optuna, XGBoost": run_loop(suggest_xgboost, fit_xgboost),
+    "Optuna, CatBoost": run_loop(suggest_catboost, fit_catboost),
+}
+
+
+def warm_up() -> None:
+    """Compile what every loss needs, which is kept on disk, before any clock runs."""
+    data = make_ranking(n_queries=120, random_state=0)
+    for objective, parameter, values in (
+        ("xendcg", "gamma", ["uniform", "annealed", "tight"]),
+        ("gain_pairwise", "phi", ["logistic", "exponential", "squared_hinge"]),
+        ("listnet", "temperature", [0.5, 1.0]),
+        ("lambdamart", "norm", [True, False]),
+    ):
+        gbrank.tune(
+            data.X,
+            data.y,
+            data.qid,
+            objectives=[objective],
+            space={f"{objective}__{parameter}": values},
+            n_trials=8,
+            cv=2,
+            race=None,
+            sampler="random",
+            ranker=gbrank.Ranker(n_estimators=2),
+        )
+    gbrank.Ranker(n_estimators=2, n_jobs=1).fit(data.X, data.y, qid=data.qid)
+
+
+def run(folder: Path, name: str, method: str, number: int, budget: float) -> None:
+    """Run a method on a fold of a set, unless that was done, and keep what every query got."""
+    path = RESULTS / "tuning" / f"{name}.npz"
+    model = method if method == "Ranker()" else f"{method}, {budget:g} s"
+    fold = load_fold(folder, name, number)
+    table = Table(path, fold.all_qid)
+    if Run(model, 0.0, number) in table.runs:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tuned = METHODS[method](fold.rest, fold.test.X, budget, number)
+    labels, qid = fold.test.y, fold.test.qid
+    scores = {"": tuned.scores}
+    found = evaluate(labels, scores, qid=qid, metrics=list(METRICS), per_query=True, n_jobs=1)
+    values = np.array([found[metric][0] for metric in METRICS])
+    table = Table(path, fold.all_qid)  # read again: another process may have added runs
+    table.add(Run(model, 0.0, number), np.unique(qid), values, tuned.trials, tuned.seconds)
+    means = " ".join(f"{value:.4f}" for value in np.nanmean(values, axis=1))
+    print(f"{name} {number} {model}: {means}, {tuned[1:]}", flush=True)
+
+
+def count(folder: Path, budget: float, methods: list[str]) -> None:
+    """Count the fold-trainings that fit into a budget on MQ2008, and keep the counts."""
+    fold = load_fold(folder, "MQ2008", 1)
+    path = RESULTS / "tuning_count.json"
+    kept = json.loads(path.read_text()) if path.exists() else {}
+    for method in methods:
+        if method not in kept and method != "Ranker()":
+            tuned = METHODS[method](fold.rest, fold.test.X, budget, 1)
+            kept[method] = {
+                "budget": budget,
+                "ended": tuned.ended,
+                "of trials that were dropped": tuned.lost,
+                "trials": tuned.trials,
+                "seconds": round(tuned.seconds, 1),
+            }
+            path.write_text(json.dumps(kept, indent=1) + "\n")
+            print(method, kept[method], flush=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run what is missing and write the page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=os.environ.get("GBRANK_DATA"))
+    parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
+    parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=METHODS)
+    parser.add_argument("--folds", nargs="+", type=int, default=[1, 2, 3, 4, 5])
+    parser.add_argument("--budget", type=float, default=30.0, metavar="SECONDS")
+    parser.add_argument("--count", action="store_true")
+    options = parser.parse_args(arguments)
+    if (options.methods or options.count) and options.data is None:
+        parser.error("name the folder of the data sets with --data or GBRANK_DATA")
+    gbrank.tuning.running.clock = time.process_time
+    if options.methods:
+        warm_up()
+    if options.count:
+        count(Path(options.data), options.budget, options.methods)
+        return 0
+    for number in options.folds:
+        for name in options.sets:
+            for method in options.methods:
+                run(Path(options.data), name, method, number, options.budget)
+    write_page(RESULTS, SETS, list(METHODS))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,173 @@
+"""Writes the page of the tuning benchmark from the runs that were kept."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from comparison.paired import over_queries
+from comparison.sets import FOLDS
+from comparison.table import METRICS, Run, Table
+
+OURS, DEFAULTS = "gbrank.tune", "Ranker()"
+
+
+class Kept:
+    """NDCG@10 of test queries, by set, method and fold."""
+
+    def __init__(self, folder: Path, sets: Sequence[str], budget: float) -> None:
+        self.budget, self.tables = budget, {}
+        for name in sets:
+            path = folder / f"{name}.npz"
+            if path.exists():
+                with np.load(path) as saved:
+                    qid = saved["qid"]
+                self.tables[name] = Table(path, qid)
+
+    def run(self, method: str, fold: int) -> Run:
+        """Return what a run is called in the tables."""
+        name = method if method == DEFAULTS else f"{method}, {self.budget:g} s"
+        return Run(name, 0.0, fold)
+
+    def folds(self, name: str, methods: Sequence[str]) -> list[int]:
+        """Return the folds of a set that all methods were run on."""
+        runs = self.tables[name].runs if name in self.tables else []
+        return [fold for fold in FOLDS if all(self.run(each, fold) in runs for each in methods)]
+
+    def queries(self, name: str, method: str, folds: Sequence[int]) -> np.ndarray:
+        """Return NDCG@10 of the test queries of folds, one after the other."""
+        table = self.tables[name]
+        rows = [table.runs.index(self.run(method, fold)) for fold in folds]
+        values: np.ndarray = table.values[rows, METRICS.index("ndcg@10")]
+        return values.ravel()
+
+    def seconds(self, method: str, done: dict[str, list[int]]) -> str:
+        """Return on which sets a method took longer than the budget, as its first trials did."""
+        found = []
+        for name, folds in done.items():
+            table = self.tables[name]
+            most = max(table.seconds[table.runs.index(self.run(method, fold))] for fold in folds)
+            if most > 1.05 * self.budget:
+                found.append(f"{name} {most:.0f} s")
+        return f" (over the budget with its first trials: {', '.join(found)})" if found else ""
+
+    def trials(self, name: str, method: str, folds: Sequence[int]) -> float:
+        """Return how many trials were finished, on the mean of folds."""
+        table = self.tables[name]
+        return float(np.mean([table.trees[table.runs.index(self.run(method, f))] for f in folds]))
+
+
+def budgets(folder: Path) -> list[float]:
+    """Return the budgets that were run, in seconds."""
+    found = set()
+    for path in folder.glob("*.npz"):
+        with np.load(path) as saved:
+            found |= {str(m).rsplit(", ", 1)[1][:-2] for m in saved["model"] if str(m) != DEFAULTS}
+    return sorted(map(float, found))
+
+
+def write_page(results: Path, sets: Sequence[str], methods: Sequence[str]) -> None:
+    """Write results/tuning.md."""
+    folder = results / "tuning"
+    parts = [_HEAD]
+    for budget in budgets(folder):
+        kept = Kept(folder, sets, budget)
+        for peers in (methods[2:3], methods[3:]):
+            parts.append(_section(kept, sets, [DEFAULTS, OURS, *peers]))
+    count = results / "tuning_count.json"
+    if count.exists():
+        parts.append(_counts(json.loads(count.read_text())))
+    (results / "tuning.md").write_text("\n".join(part for part in parts if part), encoding="utf-8")
+
+
+def _section(kept: Kept, sets: Sequence[str], methods: Sequence[str]) -> str:
+    """Return the table of one budget, for sets that all of the methods were run on."""
+    done = {name: kept.folds(name, methods) for name in sets}
+    done = {name: folds for name, folds in done.items() if folds}
+    if not done:
+        return ""
+    means = np.array(
+        [
+            [np.nanmean(kept.queries(name, method, folds)) for name, folds in done.items()]
+            for method in methods
+        ]
+    )
+    lines = [
+        f"## {kept.budget:g} s, against {' and '.join(methods[2:])}\n",
+        f"NDCG@10 of test queries; {len(done)} of {len(sets)} sets were run. Folds: "
+        f"{', '.join(f'{name} {folds}' for name, folds in done.items())}.\n",
+        f"| | {' | '.join(done)} | mean |",
+        f"|---|{'---|' * (len(done) + 1)}",
+    ]
+    for method, row in zip(methods, means, strict=True):
+        cells = " | ".join(f"{value:.4f}" for value in [*row, row.mean()])
+        lines.append(f"| {method} | {cells} |")
+    lines.append("\nTrials finished: ")
+    for method in methods[1:]:
+        counts = ", ".join(
+            f"{name} {kept.trials(name, method, folds):.0f}" for name, folds in done.items()
+        )
+        lines.append(f"{method}: {counts}{kept.seconds(method, done)}.")
+    lines += [
+        "\n`gbrank.tune` against each, paired over the test queries of a set:\n",
+        "| against | mean of sets | better, worse | p < .05 better | p < .05 worse |",
+        "|---|---|---|---|---|",
+    ]
+    for method in methods:
+        if method == OURS:
+            continue
+        found = {
+            name: over_queries(kept.queries(name, OURS, folds) - kept.queries(name, method, folds))
+            for name, folds in done.items()
+        }
+        gains = [each.mean for each in found.values()]
+        sure = {
+            sign: [name for name, each in found.items() if each.p < 0.05 and sign * each.mean > 0]
+            for sign in (1, -1)
+        }
+        named = {sign: ", ".join(names) or "none" for sign, names in sure.items()}
+        lines.append(
+            f"| {method} | {np.mean(gains):+.4f} | {sum(g > 0 for g in gains)}, "
+            f"{sum(g < 0 for g in gains)} | {named[1]} | {named[-1]} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def _counts(counts: dict[str, dict[str, float]]) -> str:
+    lines = [
+        "## How many fold-trainings fit into 100 s\n",
+        "One core, MQ2008, training queries of fold 1, nothing else running. A fold-training is a",
+        "booster, up to 500 trees, ended by its own patience of 25; `gbrank.tune` gives up a trial",
+        "that is behind after some of its folds, and these are counted apart.\n",
+        "| | fold-trainings of complete trials | of dropped trials | trials |",
+        "|---|---|---|---|",
+    ]
+    for method, each in counts.items():
+        lost = each["of trials that were dropped"]
+        lines.append(f"| {method} | {each['ended']} | {lost} | {each['trials']} |")
+    ours, theirs = (counts.get(name) for name in (OURS, "Optuna, LightGBM lambdarank"))
+    if ours and theirs:
+        both = ours["ended"] + ours["of trials that were dropped"]
+        more = both / theirs["ended"]
+        aim = "at least" if more >= 2 else "less than"
+        lines.append(
+            f"\nThat is {more:.2f} times the fold-trainings, {aim} twice as many, the aim, and "
+            f"{ours['trials'] / theirs['trials']:.2f} times the trials. Growing trees, "
+            "which is LightGBM's part on both sides, takes most of the time."
+        )
+    return "\n".join([*lines, ""])
+
+
+_HEAD = """# What is tuning worth?
+
+`gbrank.tune` against loops that people write with Optuna, each on one core with the same number of
+CPU seconds to search. Fold f tests on part f of a data set; every method has the queries of all
+other parts, searches on five folds of whole queries with up to 500 trees and a patience of 25, and
+then trains on all of them: `gbrank.tune` a blend of its best trials and the defaults, the loops
+their best trial with the mean number of trees of its folds. That last training, and the compilation
+of kernels, is not counted. `Ranker()` is trained as it comes, in no budget. The loops search the
+loss too where their library has several (XGBoost `rank:ndcg` and `rank:pairwise`, CatBoost
+`YetiRank` and `QueryRMSE`). Written by `python benchmarks/tuning.py`, which says more.
+
+These budgets are short, and few folds were run: differences of single sets are mostly chance.
+"""

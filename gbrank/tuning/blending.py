@@ -1,0 +1,145 @@
+"""What becomes of trials: they are judged on folds that did not choose, and blended."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from gbrank.boosting import blend_members
+from gbrank.core import RankingData
+from gbrank.metrics import compare
+from gbrank.ranker import Members, Ranker
+from gbrank.tuning.judgement import Judges, TwoLevels
+from gbrank.tuning.running import Search
+from gbrank.tuning.space import make_ranker
+from gbrank.tuning.trainer import join
+from gbrank.tuning.trials import COMPLETE, Trial
+
+
+class Blending:
+    """Blends the best trials of a search with the defaults, and compares both.
+
+    Parameters
+    ----------
+    search : that is over.
+    n_members : how many of the best trials are blended.
+    """
+
+    def __init__(self, search: Search, n_members: int) -> None:
+        self._search = search
+        self._judge(n_members)
+
+    def _judge(self, n_members: int) -> None:
+        """Find out how the choice, and the defaults, do on folds that did not choose."""
+        trainer = self._search.trainer
+        judges = Judges(
+            trainer.data,
+            trainer.queries,
+            trainer.fold_of_query,
+            self._search.metric,
+            1,
+            trainer.linear_scores(),
+        )
+        trials = self._with_scores()
+        first = [each for each in trials if each.number < len(self._search.defaults)]
+        tuned = judges.scores(trials, max(n_members, 1))
+        defaults = judges.scores(first, len(self._search.defaults) + 1)
+        self._both = blend_members(trainer.held_out, [tuned, defaults])
+        shrunk = judges.shrunk(tuned, defaults) if n_members > 1 else tuned
+        self._honest = {"tuned": shrunk, self._search.defaults_name: defaults}
+
+    def blend(self, model: Ranker, n_members: int, order: Any) -> Ranker | None:
+        """Return a fitted Ranker: a blend of the best trials, and of the defaults."""
+        if n_members == 0:
+            return None
+        complete = [each for each in self._search.trials if each.state == COMPLETE]
+        chosen = sorted(complete, key=lambda each: -self._search.sign * each.value)[:n_members]
+        used = list(chosen)
+        if n_members > 1:
+            used += [
+                each
+                for each in complete[: len(self._search.defaults)]
+                if self._is_missing(each, used)
+            ]
+        members, starts, grown = [], [], []
+        for trial in used:
+            member, own = self._search.trainer.make(trial.point)
+            folds = self._search.grown.get(trial.number)
+            if folds is None:  # of another process, or of one that was stopped
+                folds = join(
+                    [
+                        self._search.trainer.grow(member, group, lambda: None)[0]
+                        for group in range(len(self._search.trainer.groups))
+                    ]
+                )
+            members.append(member)
+            starts.append(own)
+            grown.append(self._search.trainer.grow_whole(member, folds))
+        trainer, weigh = self._search.trainer, blend_members
+        if n_members > 1:
+            first = [at for at, each in enumerate(used) if each.number < len(self._search.defaults)]
+            weigh = TwoLevels(range(len(chosen)), first, len(used), self._both)
+        blended = Members(
+            members, starts, grown, trainer.data, list(trainer.parts), trainer.held_out, weigh
+        )
+        best = make_ranker(chosen[0].point, self._search.losses, self._search.base)
+        model.set_params(**best.get_params(deep=False))
+        blended.set_trained(model, order)
+        model.preset_ = "balanced"
+        honest = trainer.held_out.values(self._honest["tuned"])[0]
+        model.cv_score_, model.cv_score_se_ = trainer.held_out.mean(honest)
+        return model
+
+    def _is_missing(self, trial: Trial, used: Sequence[Trial]) -> bool:
+        is_default = trial.number < len(self._search.defaults)
+        return is_default and trial.number not in [each.number for each in used]
+
+    def compared(
+        self, held: RankingData | None, seed: int, blended: Ranker | None
+    ) -> tuple[Any, str]:
+        """Return tuned against defaults, on queries that did not choose, and which these are."""
+        rest = self._search.trainer.data
+        if held is None or blended is None:
+            where = "each fold with what was chosen without it"
+            return self._compare(rest.take(self._search.trainer.queries), self._honest, seed), where
+        plain = clone(self._search.base)
+        if len(self._search.defaults) == 1:
+            plain.set_params(objective=next(iter(self._search.losses.values())))
+        plain.fit(rest.X, rest.y, qid=rest.qid, sample_weight=rest.sample_weight)
+        scores = {
+            "tuned": blended.predict(held.X),
+            self._search.defaults_name: plain.predict(held.X),
+        }
+        where = f"{held.n_queries} queries held out from everything"
+        return self._compare(held, scores, seed), where
+
+    def _with_scores(self) -> list[Trial]:
+        """Return complete trials with scores of held-out rows; train defaults that have none."""
+        complete = [each for each in self._search.trials if each.state == COMPLETE]
+        for trial in complete:
+            if trial.scores is None and trial.number < len(self._search.defaults):
+                grown = self._search.grow(
+                    Trial(trial.number, trial.point, note="again"), lambda: None
+                )
+                assert grown is not None
+                trial.scores = grown.scores
+        found = [each for each in complete if each.scores is not None]
+        if not any(each.number < len(self._search.defaults) for each in found):
+            raise ValueError("the trials of the defaults failed: there is nothing to compare with")
+        return found
+
+    def _compare(self, data: RankingData, scores: dict[str, Any], seed: int) -> Any:
+        weight = data.sample_weight
+        if weight is not None:
+            bounds = data.layout.bounds
+            weight = np.add.reduceat(weight, bounds[:-1]) / data.layout.sizes
+        return compare(
+            data.y,
+            scores,
+            group=data.layout.sizes,
+            metric=self._search.metric,
+            sample_weight=weight,
+            random_state=seed,
+            n_jobs=1,
+        )
