@@ -42,14 +42,14 @@ class Kept:
         return values.ravel()
 
     def seconds(self, method: str, done: dict[str, list[int]]) -> str:
-        """Return on which sets a method took longer than the budget, as its first trials did."""
+        """Return on which sets a method took longer than the budget, to end what it had begun."""
         found = []
         for name, folds in done.items():
             table = self.tables[name]
             most = max(table.seconds[table.runs.index(self.run(method, fold))] for fold in folds)
             if most > 1.05 * self.budget:
                 found.append(f"{name} {most:.0f} s")
-        return f" (over the budget with its first trials: {', '.join(found)})" if found else ""
+        return f" (over the budget: {', '.join(found)})" if found else ""
 
     def trials(self, name: str, method: str, folds: Sequence[int]) -> float:
         """Return how many trials were finished, on the mean of folds."""

@@ -223,7 +223,10 @@ def _choose_sampler(sampler: Any, space: Space, seed: int, metric: Metric, verbo
     if sampler == "random":
         return RandomSampler(space, seed)
     try:
-        import optuna
+        with warnings.catch_warnings():
+            # of the progress bar that Optuna imports, in notebooks, and nobody sees here
+            warnings.filterwarnings("ignore", "IProgress not found")
+            import optuna
     except ImportError as error:
         if sampler is not None:
             raise ImportError('sampler needs Optuna: pip install "gbrank[tune]"') from error
