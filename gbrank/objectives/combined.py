@@ -89,6 +89,11 @@ class Combined(WrappedObjective):
     True
     """
 
+    formula = "`sum_k w_k c_k loss_k`, each on its own label, `c_k` puts gradients on one scale"
+    consistent_with = "as its losses, where they agree"
+    cost = "that of its losses"
+    when = "several labels at once: relevance and revenue"
+
     wraps: ClassVar[str] = "parts"
     kernel = staticmethod(_first_block)
 
