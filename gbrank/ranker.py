@@ -75,6 +75,7 @@ from gbrank.core import (
     check_choice,
     check_labels,
     check_noise_matrix,
+    check_positions,
     check_seed,
     column_names,
     corrected_gain,
@@ -553,6 +554,9 @@ class Ranker(HintsAtParameters, BaseEstimator):
                 "its bias is to be removed, unbiased='ips', 'additive' or 'dual'"
             )
         check_start(self.start, self.lgb_params)
+        for each in callbacks or ():
+            if not callable(each):
+                raise TypeError(f"callbacks must be a list of callables, but one is {each!r}")
         evaluation_given = evaluation_arguments(
             {
                 "eval_X": eval_X,
@@ -1172,6 +1176,8 @@ class Ranker(HintsAtParameters, BaseEstimator):
             qid = self._queries_of(X, qid, "Ranker.fit")
         layout = QueryLayout.from_either(qid, group, count_rows_of(X))
         y = check_labels(one_column(y), layout)
+        if position is not None:
+            position = check_positions(position, layout)
         if weight is not None:
             weight = RankingData.checked(X, y, qid, group, weight).sample_weight
         plan = plan_training(

@@ -19,6 +19,11 @@ _BY_SPLIT = (
 )  # fmt: skip
 _NEEDED = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
 _IS_CATEGORICAL = 1
+_LAST_DECISION = 11  # categorical or not, where what is missing goes, one of three kinds of missing
+# What scores are made of, up to what LightGBM itself cuts them at; other numbers may be infinite.
+_GREATEST = 1e300
+_FINITE = ("leaf_value", "threshold", "leaf_const", "leaf_coeff", "shrinkage")
+_LETTERS_OF_NUMBERS = re.compile(r"[-+.\d eEinfa]*", re.ASCII)
 
 
 def check_model_text(text: str) -> None:
@@ -41,6 +46,9 @@ def check_model_text(text: str) -> None:
     sizes = [int(size) for size in said.get("tree_sizes", "").split()]
     if not end or sizes != [len(block.encode()) for block in blocks]:
         raise ValueError("its trees are not of the sizes that it says")
+    n_classes, n_each = _integer(said, "num_class"), _integer(said, "num_tree_per_iteration")
+    if not 1 <= n_classes == n_each <= max(1, len(blocks)) or len(blocks) % n_each:
+        raise ValueError(f"its {len(blocks)} trees are not those of {n_classes} classes")
     for number, block in enumerate(blocks):
         try:
             _check_tree(block, n_features)
@@ -57,6 +65,8 @@ def _check_tree(block: str, n_features: int) -> None:
         # a tree of one leaf has lines without numbers, and leaves some out
         if (is_needed or said.get(name)) and len(said.get(name, "").split()) != count:
             raise ValueError(f"{name} must have {count} numbers, of {n_leaves} leaves")
+    for name in {*counts, *_FINITE, "cat_threshold"}:
+        _check_numbers(name, said.get(name, ""))
     if n_leaves < 1:
         raise ValueError(f"num_leaves must be at least 1, got {n_leaves}")
     if n_leaves > 1:
@@ -72,6 +82,17 @@ def _check_tree(block: str, n_features: int) -> None:
             (used < 0).any() or not used.sum() == len(features) == n_coefficients
         ):
             raise ValueError("its linear leaves have not as many numbers as they say")
+
+
+def _check_numbers(name: str, line: str) -> None:
+    """Refuse other words: LightGBM ends the process where one stands for a number."""
+    try:
+        numbers = np.array(line.split(), dtype=np.float64)
+        is_sound = _LETTERS_OF_NUMBERS.fullmatch(line) is not None
+    except ValueError:
+        is_sound = False
+    if not is_sound or (name in _FINITE and not (np.abs(numbers) <= _GREATEST).all()):
+        raise ValueError(f"{name} must be numbers, got {line[:40]!r}")
 
 
 def _check_shape(left: IntArray, right: IntArray) -> None:
@@ -90,6 +111,8 @@ def _check_shape(left: IntArray, right: IntArray) -> None:
 
 def _check_categories(said: dict[str, str], n_cat: int) -> None:
     kinds = _integers(said, "decision_type")
+    if not ((kinds >= 0) & (kinds <= _LAST_DECISION)).all():
+        raise ValueError(f"decision_type must be from 0 to {_LAST_DECISION}")
     used = np.array(said["threshold"].split(), dtype=np.float64)[(kinds & _IS_CATEGORICAL) > 0]
     if not ((used >= 0) & (used < n_cat)).all() or n_cat < 0:
         raise ValueError(f"a split names a set of categories that is none of {n_cat}")

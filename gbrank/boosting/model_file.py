@@ -14,7 +14,6 @@ import json
 import os
 import re
 import warnings
-from pathlib import Path
 from typing import Any, NoReturn
 
 import lightgbm as lgb
@@ -28,7 +27,7 @@ from gbrank.boosting.model_text import (
     portable_text,
 )
 from gbrank.boosting.saved_values import decode, encode
-from gbrank.core import write_atomically
+from gbrank.core import check_file, write_atomically
 
 #: Grows when an older gbrank can no longer read the files.
 FORMAT = 1
@@ -149,7 +148,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[lgb.Booster, dict[str, Any
     ----------
     path : the file.
     """
-    data = Path(path).read_bytes()
+    data = check_file(path).read_bytes()
     where, ours = _find_metadata(data, path)
     try:
         metadata = json.loads(ours)
@@ -180,7 +179,7 @@ def read_lightgbm_model(path: str | os.PathLike[str]) -> lgb.Booster:
     ----------
     path : the file.
     """
-    data = Path(path).read_bytes()
+    data = check_file(path).read_bytes()
     try:
         text = data.decode()
         check_model_text(text)
@@ -191,12 +190,12 @@ def read_lightgbm_model(path: str | os.PathLike[str]) -> lgb.Booster:
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
     """Return whether a file looks like one of :func:`write_model`, intact or not."""
-    return _OUR_LINE_OPENS in Path(path).read_bytes()
+    return _OUR_LINE_OPENS in check_file(path).read_bytes()
 
 
 def is_lightgbm_file(path: str | os.PathLike[str]) -> bool:
     """Return whether a file is a whole model that LightGBM wrote by itself."""
-    data = Path(path).read_bytes()
+    data = check_file(path).read_bytes()
     is_whole = data.startswith(FIRST_LINE.encode()) and is_complete(data)
     return is_whole and _OUR_LINE_OPENS not in data
 

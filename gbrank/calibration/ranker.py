@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +26,7 @@ from gbrank.core import (
     IntArray,
     atomic_file,
     check_choice,
+    check_file,
     check_integer,
     compute_gains,
     one_column,
@@ -273,7 +273,8 @@ class CalibratedRanker(MetaEstimatorMixin, BaseEstimator):
             "grades": self.grades_.tolist(),
             "curves": [curve.tolist() for curve in self.curves_],
         }
-        with atomic_file(_beside(path)) as file:
+        # the name was made here, so that a link under it is not one of the user's
+        with atomic_file(_beside(path), follow_links=False) as file:
             file.write(json.dumps(content).encode())
 
     @classmethod
@@ -286,7 +287,7 @@ class CalibratedRanker(MetaEstimatorMixin, BaseEstimator):
         """
         where = _beside(path)
         try:
-            content = json.loads(Path(where).read_bytes())
+            content = json.loads(check_file(where).read_bytes())
             grades, gains = (np.array(content[k], dtype=np.float64) for k in ("grades", "gains"))
             curves = [np.array(curve, dtype=np.float64) for curve in content["curves"]]
             written, model, method = (content[k] for k in ("format", "model", "method"))
@@ -338,4 +339,4 @@ def _beside(path: str | os.PathLike[str]) -> str:
 
 
 def _checksum(path: str | os.PathLike[str]) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    return hashlib.sha256(check_file(path).read_bytes()).hexdigest()

@@ -1,7 +1,6 @@
 """``gbrank export``: a model as a search engine reads it."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 import gbrank
@@ -56,7 +55,9 @@ def run(arguments: argparse.Namespace) -> None:
     model = load_model(arguments.model, arguments.threads)
     names = None
     if arguments.feature_names is not None:
-        text = Path(arguments.feature_names).read_text(encoding="utf-8")
+        from gbrank.core import check_file
+
+        text = check_file(arguments.feature_names).read_text(encoding="utf-8")
         names = [line.strip() for line in text.splitlines() if line.strip()]
     rows = None
     if arguments.verify is not None:

@@ -73,8 +73,10 @@ def read_data(
         Whether labels may be below 0.
     """
     path = Path(name)
-    if not path.exists():
-        raise FileNotFoundError(2, "No such file or directory", name)
+    if not path.is_dir():  # as one of LETOR text, or of parquet
+        from gbrank.core import check_file
+
+        check_file(name)
     kind = format_of(path, options.format)
     if kind == "letor":
         data = _read_letor(path, options, model)

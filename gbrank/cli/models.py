@@ -47,7 +47,9 @@ def read_scores(name: str) -> Any:
     """Return the scores of a file with one number a line."""
     import numpy as np
 
-    text = Path(name).read_bytes().decode("utf-8", errors="backslashreplace")
+    from gbrank.core import check_file
+
+    text = check_file(name).read_bytes().decode("utf-8", errors="backslashreplace")
     lines = text.removesuffix("\n").split("\n")
     try:
         scores = np.array(lines, dtype=np.float64)
@@ -72,7 +74,9 @@ def _is_number(text: str) -> bool:
 
 def is_model(name: str) -> bool:
     """Return whether a file is a model and not scores, by its first bytes."""
-    with Path(name).open("rb") as file:
+    from gbrank.core import check_file
+
+    with check_file(name).open("rb") as file:
         return file.read(len(_MODEL_START)) == _MODEL_START
 
 

@@ -18,6 +18,7 @@ from gbrank.core import (
     FloatArray,
     IntArray,
     as_numbers,
+    check_file,
     column_names,
     is_table,
     one_dimensional,
@@ -181,7 +182,11 @@ class ClickLog:
         ...     ClickLog.read(path, qid="query")
         ClickLog(impressions=2, clicks=1, queries=1, items=2, positions=2)
         """
-        return cls.from_frame(read_table(path), **columns)
+        table = read_table(path)
+        try:
+            return cls.from_frame(table, **columns)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{os.fspath(path)}: {error}") from error
 
     @property
     def n_queries(self) -> int:
@@ -231,18 +236,21 @@ class ClickLog:
 def read_table(path: str | os.PathLike[str]) -> Any:
     """Return a CSV, TSV or parquet file as a table of pyarrow."""
     name = Path(path)
+    if not name.is_dir():  # as one of parquet
+        check_file(name)
     kinds = [each.lower() for each in name.suffixes[-2:]]
-    if not name.exists():
-        raise FileNotFoundError(f"there is no file {os.fspath(path)}")
     try:
         from pyarrow import csv, parquet
     except ImportError as error:
         raise ImportError('reading a log needs pyarrow: pip install "gbrank[arrow]"') from error
-    if ".parquet" in kinds:
-        return parquet.read_table(name)
-    if ".csv" in kinds or ".tsv" in kinds:
-        options = csv.ParseOptions(delimiter="\t" if ".tsv" in kinds else ",")
-        return csv.read_csv(name, parse_options=options)
+    try:
+        if ".parquet" in kinds:
+            return parquet.read_table(name)
+        if ".csv" in kinds or ".tsv" in kinds:
+            options = csv.ParseOptions(delimiter="\t" if ".tsv" in kinds else ",")
+            return csv.read_csv(name, parse_options=options)
+    except Exception as error:  # pyarrow has many ways to say it
+        raise ValueError(f"{name} is not a readable table: {error}") from error
     raise ValueError(f"the name of a log must end with .parquet, .csv or .tsv, got {name.name}")
 
 

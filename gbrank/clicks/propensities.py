@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +15,7 @@ from gbrank.core import (
     FloatArray,
     IntArray,
     as_numbers,
+    check_file,
     check_number,
     write_atomically,
 )
@@ -186,7 +186,7 @@ class Propensities:
         """
         name = os.fspath(path)
         try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
+            content = json.loads(check_file(path).read_text(encoding="utf-8"))
         except (UnicodeDecodeError, json.JSONDecodeError) as error:
             raise ValueError(f"{name} is damaged, or no file of propensities: {error}") from None
         if not isinstance(content, dict) or content.pop("format", None) != _FORMAT:

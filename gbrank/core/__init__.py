@@ -4,7 +4,7 @@ from gbrank.core.data import RankingData, describe_queries
 from gbrank.core.dmatrix import DMatrixData
 from gbrank.core.extensions import find_class, import_code
 from gbrank.core.fastmath import exp, exp32, log, sigmoid
-from gbrank.core.files import atomic_file, removed_if_ended, write_atomically
+from gbrank.core.files import atomic_file, check_file, removed_if_ended, write_atomically
 from gbrank.core.folds import (
     check_whole_queries,
     draw_queries,
@@ -104,6 +104,7 @@ __all__ = [
     "bags_by_query",
     "batches",
     "check_choice",
+    "check_file",
     "check_integer",
     "check_labels",
     "check_noise_matrix",

@@ -1,6 +1,7 @@
 """Files that are either the old one or the new one, whatever happens while they are written."""
 
 import contextlib
+import errno
 import os
 import secrets
 import signal
@@ -60,16 +61,45 @@ def atomic_file(
         raise ValueError(f"{os.fspath(path)} is a device or a pipe: only a file can be replaced")
     kept = None if old is None or not follow_links else stat.S_IMODE(old.st_mode)
     unfinished = target.parent / f".gbrank-{secrets.token_hex(8)}.tmp"
-    with _new_file(unfinished, mode if kept is None else kept) as (file, give_name):
+    with _new_file(unfinished, mode if kept is None else kept) as (file, is_unnamed):
         # No wider than that of the file from the first byte on, and the same at the end.
         if kept is not None and hasattr(os, "fchmod"):
             os.fchmod(file.fileno(), kept)
         yield file
         file.flush()
         os.fsync(file.fileno())
-        give_name()
-        os.replace(unfinished, target)  # noqa: PTH105 - the one call that names the guarantee
+        if not (is_unnamed and old is None and _link(file.fileno(), target)):
+            if is_unnamed and not _link(file.fileno(), unfinished):
+                raise FileExistsError(f"{unfinished} exists already")
+            os.replace(unfinished, target)  # noqa: PTH105 - the one call that names the guarantee
     _sync_folder(target.parent)
+
+
+def check_file(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file to read, or say in one error why there is none.
+
+    Opening a pipe waits for a writer who may never come, and a device may have no end. A link is
+    followed.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Examples
+    --------
+    >>> from gbrank.core.files import check_file
+    >>> check_file(".")
+    Traceback (most recent call last):
+        ...
+    IsADirectoryError: [Errno 21] Is a directory: '.'
+    """
+    mode = Path(path).stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    if not stat.S_ISREG(mode):
+        raise ValueError(f"{os.fspath(path)} is a device or a pipe: only a file can be read")
+    return Path(path)
 
 
 @contextlib.contextmanager
@@ -103,31 +133,35 @@ def removed_if_ended(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _new_file(path: Path, mode: int) -> Iterator[tuple[IO[bytes], Any]]:
-    """Open a new file and yield it, with a function that gives it its name.
+def _new_file(path: Path, mode: int) -> Iterator[tuple[IO[bytes], bool]]:
+    """Open a new file and yield it, and whether it has no name yet instead of ``path``.
 
-    Where the system can, the file has no name before: then it is gone with the process, however
-    that ends.
+    Where the system can, it has none: then it is gone with the process, however that ends. It gets
+    its last name at once if that is free; to take the place of another file it needs ``path`` for
+    the moment between two calls of the system, which has none that does both.
     """
     handle = _open_unnamed(path.parent, mode)
     if handle is None:
         with removed_if_ended(path):
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
             with os.fdopen(handle, "wb") as file:
-                yield file, lambda: None
+                yield file, False
         return
     with removed_if_ended(path), os.fdopen(handle, "wb") as file:
-        yield file, lambda: _link(file.fileno(), path)
+        yield file, True
 
 
-def _link(handle: int, path: Path) -> None:
-    """Give a name to an open file that has none."""
+def _link(handle: int, path: Path) -> bool:
+    """Give a name to an open file that has none; return whether that was free."""
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         # relative to a folder, since only then does os.link follow /proc's link to the file
         os.link(f"/proc/self/fd/{handle}", path.name, dst_dir_fd=folder, follow_symlinks=True)
+    except FileExistsError:
+        return False
     finally:
         os.close(folder)
+    return True
 
 
 def _open_unnamed(folder: Path, mode: int) -> int | None:

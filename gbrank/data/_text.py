@@ -197,8 +197,10 @@ def _zstd_to_write(file: IO[bytes]) -> Any:
     try:
         from compression import zstd  # type: ignore[import-not-found,unused-ignore]  # Python 3.14
     except ImportError:
-        return _zstandard().ZstdCompressor().stream_writer(file, closefd=False)
-    return zstd.ZstdFile(file, "wb")
+        packer = _zstandard().ZstdCompressor(write_checksum=True)
+        return packer.stream_writer(file, closefd=False)
+    options = {zstd.CompressionParameter.checksum_flag: 1}
+    return zstd.ZstdFile(file, "wb", options=options)
 
 
 def _zstd_decompressor() -> Callable[[], Any]:

@@ -9,6 +9,7 @@ group or file and end in the next.
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from gbrank.core import (
     FloatArray,
     IntArray,
     QueryLayout,
+    check_file,
     check_labels,
     check_weights,
     removed_if_ended,
@@ -278,7 +280,7 @@ def letor_to_binary(
         n_jobs=n_jobs,
     )
     # LightGBM does not write over a file, and leaves half of one behind when the disk is full.
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    unfinished = target.with_name(f".gbrank-{secrets.token_hex(8)}.tmp")
     with removed_if_ended(unfinished):
         dataset.construct().save_binary(unfinished)
         unfinished.replace(target)
@@ -288,7 +290,7 @@ def _several(path: Paths) -> list[Path]:
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     if not paths:
         raise ValueError("path must name at least one file, got none")
-    return [Path(each) for each in paths]
+    return [check_file(each) for each in paths]
 
 
 def _group_of(qid: Any) -> tuple[IntArray, QueryLayout]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gbrank.core import check_file
 from gbrank.noise.kinds import is_known
 from gbrank.noise.presets import MODELS, SPLITS, TESTS, Preset, restore_preset
 from gbrank.noise.trial import Result, Trial
@@ -140,9 +141,11 @@ def inflate(packed: bytes) -> bytes:
 def unpack_xz(path: Path) -> bytes:
     """Return what a file of xz holds; refuse what is cut short, or grows beyond measure."""
     unpacker = lzma.LZMADecompressor()
-    plain = unpacker.decompress(path.read_bytes(), MOST_BYTES)
-    if not unpacker.eof:
-        raise ValueError(f"it is cut short, or unpacks to more than {MOST_BYTES} bytes")
+    plain = unpacker.decompress(check_file(path).read_bytes(), MOST_BYTES)
+    if not unpacker.eof or unpacker.unused_data:
+        raise ValueError(
+            f"it is cut short, goes on after its end, or unpacks to more than {MOST_BYTES} bytes"
+        )
     return plain
 
 

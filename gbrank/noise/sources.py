@@ -9,7 +9,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from gbrank.core import numeric_matrix
+from gbrank.core import check_file, numeric_matrix
 from gbrank.data import RankingData, load_folds, make_ranking
 
 SYNTHETIC = "synthetic"
@@ -130,7 +130,7 @@ class ArraySource(Source):
 
     def __init__(self, path: Path) -> None:
         try:
-            with np.load(path, allow_pickle=False) as arrays:
+            with np.load(check_file(path), allow_pickle=False) as arrays:
                 self.X, qid = arrays["X"], arrays["qid"]
                 y, self.part = arrays["y"], arrays["part"]
         except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:

@@ -15,6 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from gbrank.core import check_file
 from gbrank.noise.archive import SUFFIX, Run, read_archive, write_archive
 from gbrank.noise.checks import (
     UNREADABLE,
@@ -57,7 +58,9 @@ class Store:
             raise StoreError(f"{folder} holds no trials: there is no *{SUFFIX} in it")
         try:
             refuse_link(self.path.parent).mkdir(parents=True, exist_ok=True)
-            refuse_link(self.path)
+            for ending in ("", "-wal", "-shm", "-journal"):  # which SQLite opens by itself
+                _refuse_other_than_files(Path(f"{self.path}{ending}"))
+            _refuse_other_than_files(self.path.with_name("trials.lock"))
         except OSError as error:
             raise StoreError(f"the results folder {folder} cannot be made: {error}") from error
         except ValueError as error:
@@ -83,7 +86,10 @@ class Store:
 
     def _import(self, path: Path) -> None:
         """Take over the trials of a compressed file, once."""
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        try:
+            digest = hashlib.sha256(check_file(refuse_link(path)).read_bytes()).hexdigest()
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{path} cannot be read: {error}") from error
         preset = path.name.removesuffix(SUFFIX)
         with self._clear_errors():
             seen = self._base.execute("select digest from imported where name = ?", (preset,))
@@ -282,3 +288,8 @@ class Store:
             with self._clear_damage(f"trial {row[:5]!r:.200} of {preset} on {data}"):
                 found[Trial(*row[:5])] = check_result(row[:5], *row[5:])
         return found
+
+
+def _refuse_other_than_files(path: Path) -> None:
+    if refuse_link(path).exists():
+        check_file(path)

@@ -160,7 +160,11 @@ def bind_swaps(metric: Metric, labels: FloatArray, layout: QueryLayout) -> Swaps
         units[counts] = 1.0
         at = _DIVISORS.get(metric.name)
         if at is not None:
-            units[counts] /= bound.data[at][counts]
+            divisors = bound.data[at]
+            # where gains are as small as 5e-324 a reciprocal is no number: other units for those
+            larger = np.where(divisors < np.finfo(np.float64).tiny, 2.0**200, 1.0)
+            worth *= np.repeat(larger, sizes)
+            units[counts] /= (divisors * larger)[counts]
         if form == LINEAR:  # gains as large as 2^1000 must not meet float32
             worth = np.minimum(worth * np.repeat(units, sizes), _MOST)
             units[counts] = 1.0

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbrank.core import (
+    EXACT_MATH,
     FloatArray,
     GainSpec,
     IntArray,
@@ -100,12 +101,13 @@ def _linear_changes(upper, lower, changes):
         changes[e] = upper[e] - lower[e]
 
 
-@kernel(part=True)
+@kernel(EXACT_MATH, part=True)
 def _add_pairs(upper, lower, n, wide, worths, xs, changes, terms, curvatures, sums, hessian_sums):
     """Add the terms of the pairs of elements from ``upper`` and ``lower`` on, ``n`` of each.
 
     ``xs`` are e^s, of which a pair needs the ratio alone; of ``wide`` lists they are s, from the
-    highest downwards.
+    highest downwards. Products are taken in the order that is written: that of two e^s, or of one
+    and a worth, may be no number of single precision.
     """
     one, zero = np.float32(1.0), np.float32(0.0)
     upper_worths, lower_worths = worths[upper : upper + n], worths[lower : lower + n]
@@ -118,7 +120,7 @@ def _add_pairs(upper, lower, n, wide, worths, xs, changes, terms, curvatures, su
             a, b = (one, low) if distance >= zero else (low, one)
         inverse = one / (a + b)
         weight = abs(gap) * changes[e]
-        terms[e] = weight * inverse * (a if gap < zero else -b)
+        terms[e] = weight * (inverse * (a if gap < zero else -b))
         curvatures[e] = weight * (a * inverse) * (b * inverse)
     upper_sums, upper_hessians = sums[upper : upper + n], hessian_sums[upper : upper + n]
     for e in range(n):

@@ -1,10 +1,10 @@
 """Comparisons from files that other systems use."""
 
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 
+from gbrank.core import check_file
 from gbrank.preferences.observations import Comparisons
 
 
@@ -38,7 +38,7 @@ def read_catboost_pairs(path: str | PathLike[str], *, grouped: bool = False) -> 
     queries: list[str] = []
     numbers: list[list[float]] = []
     width = 0
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(check_file(path).read_text(encoding="utf-8").splitlines(), 1):
         if not line.strip():
             continue
         fields = line.split("\t")

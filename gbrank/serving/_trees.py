@@ -87,7 +87,12 @@ def dump_of(model: Any, num_iteration: int | None = None) -> Dump:
     if num_iteration is None and hasattr(model, "n_start_trees_"):
         best = model.best_iteration_
         num_iteration = best + model.n_start_trees_ if best > 0 else -1
-    dumped = booster.dump_model(num_iteration=num_iteration)
+    try:
+        dumped = booster.dump_model(num_iteration=num_iteration)
+    except RecursionError:
+        raise ValueError(
+            "a tree of the model is too deep to be read: it is nearly a list"
+        ) from None
     if dumped["num_tree_per_iteration"] != 1:
         raise ValueError(
             "the model must have one score a row, but it is of "

@@ -103,6 +103,8 @@ class CompiledModel:
     def predict(self, X: Any) -> FloatArray:
         """Return a score for each row, the very numbers of ``Booster.predict(raw_score=True)``.
 
+        Of a random forest those are sums; here it is the mean of the trees, as in ``predict``.
+
         Parameters
         ----------
         X : array-like, sparse matrix or table of shape (n_rows, n_features)

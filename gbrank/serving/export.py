@@ -12,6 +12,7 @@ import numpy as np
 from gbrank.core import (
     FloatArray,
     as_lightgbm_input,
+    atomic_file,
     check_choice,
     count_rows_of,
     numeric_matrix,
@@ -154,7 +155,9 @@ def export(
         "intervals": [_as_json(interval) for interval in intervals],
     }
     write_atomically(target, text.encode())
-    write_atomically(beside, (json.dumps(about, indent=1, allow_nan=False) + "\n").encode())
+    # a name that was made here: a link under it is not one of the user's
+    with atomic_file(beside, follow_links=False) as file:
+        file.write((json.dumps(about, indent=1, allow_nan=False) + "\n").encode())
     return Export(
         target,
         beside,

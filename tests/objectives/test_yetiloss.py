@@ -212,3 +212,27 @@ def test_lightgbm_trains_with_it_directly():
     np.testing.assert_array_equal(*trained)
     assert np.ptp(trained[0]) > 0
     assert "yetiloss" in list_objectives()
+
+
+def test_gains_as_small_as_the_smallest_numbers():
+    """NDCG does not know the unit of gains; a reciprocal of 1e-310 is no number."""
+    scores, labels = [0.1, 0.2, 0.3], np.array([0.0, 1.0, 2.0])
+    objective = YetiLoss("ndcg", gain="linear")
+    expected = objective.grad_hess(labels, scores, [3])
+    found = objective.grad_hess(labels * 1e-310, scores, [3])
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("gain", [1.0, 1e25])
+def test_hessians_of_scores_far_apart(gain):
+    """Products of two e^s that are no number of single precision: once NaN or infinite."""
+    scores = np.array([71.0, 83.0, -26.0, 72.0])  # within 120 of each other
+    objective = YetiLoss("dcg", scale=0.0, neighbors=None, gain=lambda y: gain * y)
+    grad, hess = objective.grad_hess([0, 1, 2, 3], scores, [4])
+    distance = np.abs(np.subtract.outer(scores, scores))
+    discounts = 1 / np.log2(2.0 + np.argsort(np.argsort(-scores)))
+    change = np.abs(np.subtract.outer(discounts, discounts))
+    worth = gain * np.abs(np.subtract.outer(np.arange(4), np.arange(4)))
+    expected = (worth * change * np.exp(-distance) / (1 + np.exp(-distance)) ** 2).sum(axis=1)
+    np.testing.assert_allclose(hess, expected, rtol=1e-4, atol=gain * 1e-37)
+    assert np.isfinite(grad).all()
