@@ -58,13 +58,11 @@ class Store:
             raise StoreError(f"{folder} holds no trials: there is no *{SUFFIX} in it")
         try:
             refuse_link(self.path.parent).mkdir(parents=True, exist_ok=True)
-            for ending in ("", "-wal", "-shm", "-journal"):  # which SQLite opens by itself
-                _refuse_other_than_files(Path(f"{self.path}{ending}"))
-            _refuse_other_than_files(self.path.with_name("trials.lock"))
         except OSError as error:
             raise StoreError(f"the results folder {folder} cannot be made: {error}") from error
         except ValueError as error:
             raise StoreError(str(error)) from error
+        self._refuse_other_than_files()
         with self._clear_errors():
             # Waits for other processes; a commit returns when the disk has it.
             self._base = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
@@ -74,6 +72,16 @@ class Store:
             self._base.executescript(_SCHEMA)
         for path in archives:
             self._import(path)
+
+    def _refuse_other_than_files(self) -> None:
+        """Refuse a link, a pipe or a folder in the place of a file that is opened here."""
+        for name in (FILE, f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal", "trials.lock"):
+            path = self.path.with_name(name)
+            try:
+                if refuse_link(path).exists():
+                    check_file(path)
+            except (OSError, ValueError) as error:
+                raise StoreError(f"{path} cannot be read or written: {error}") from error
 
     def _refuse_programs(self) -> None:
         """Refuse a file whose tables are views, or do something when they are written."""
@@ -288,8 +296,3 @@ class Store:
             with self._clear_damage(f"trial {row[:5]!r:.200} of {preset} on {data}"):
                 found[Trial(*row[:5])] = check_result(row[:5], *row[5:])
         return found
-
-
-def _refuse_other_than_files(path: Path) -> None:
-    if refuse_link(path).exists():
-        check_file(path)

@@ -8,8 +8,8 @@ because it has not been heard of for long, falls to the next one, with the same 
 import contextlib
 import json
 import os
+import platform
 import secrets
-import socket
 import sqlite3
 import time
 import zlib
@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from gbrank.core import FloatArray
+from gbrank.core import FloatArray, check_file
 from gbrank.tuning.trials import FINISHED, RUNNING, Trial
 
 #: Seconds without a sign of life after which another worker takes over.
@@ -42,7 +42,7 @@ class Worker:
     """Who claims trials: a process, and which of its searches."""
 
     def __init__(self) -> None:
-        self.name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self.name = f"{platform.node()}:{os.getpid()}:{secrets.token_hex(4)}"
 
     @staticmethod
     def is_gone(name: str, beat: float) -> bool:
@@ -50,7 +50,7 @@ class Worker:
         if time.time() - beat > PATIENCE:
             return True
         host, pid, _ = name.rsplit(":", 2)
-        if host != socket.gethostname() or int(pid) == os.getpid():
+        if host != platform.node() or int(pid) == os.getpid():
             return False
         try:
             os.kill(int(pid), 0)
@@ -76,8 +76,10 @@ class FileStorage:
         self._path = ":memory:" if path is None else os.fspath(path)
         if path is not None and not Path(path).absolute().parent.is_dir():
             raise FileNotFoundError(f"the folder of {self._path} does not exist")
-        self._file = sqlite3.connect(self._path, timeout=60.0, isolation_level=None)
+        if path is not None and Path(path).exists():
+            check_file(path)
         try:
+            self._file = sqlite3.connect(self._path, timeout=60.0, isolation_level=None)
             self._file.executescript(_TABLES)
             with self._transaction():
                 known = dict(self._file.execute("SELECT name, value FROM search"))
@@ -155,10 +157,15 @@ class FileStorage:
 
     def trials(self) -> list[Trial]:
         """Return all finished trials, in order; each is read once."""
-        ended = self._file.execute("SELECT number FROM trials WHERE state IN (?, ?, ?)", FINISHED)
-        for (number,) in ended.fetchall():
-            if number not in self._known:
-                self._known[number] = self._read(number)
+        try:
+            rows = self._file.execute(
+                "SELECT number FROM trials WHERE state IN (?, ?, ?)", FINISHED
+            )
+            for (number,) in rows.fetchall():
+                if number not in self._known:
+                    self._known[number] = self._read(number)
+        except (sqlite3.DatabaseError, ValueError, TypeError, zlib.error) as error:
+            raise ValueError(f"storage {self._path} is damaged: {error}") from error
         return [self._known[number] for number in sorted(self._known)]
 
     def _read(self, number: int) -> Trial:

@@ -615,15 +615,16 @@ def test_bytes_are_on_disk_before_the_name_changes(tmp_path, monkeypatch):
 
     def record(name, call):
         def recorded(*args):
-            steps.append((name, (tmp_path / "a").exists()))
+            steps.append((name, (tmp_path / "a").read_bytes()))
             return call(*args)
 
         return recorded
 
     monkeypatch.setattr(os, "fsync", record("sync", sync))
     monkeypatch.setattr(os, "replace", record("replace", replace))
+    (tmp_path / "a").write_bytes(b"old")
     write_atomically(tmp_path / "a", b"abc")
-    assert steps[:2] == [("sync", False), ("replace", False)]
+    assert steps[:2] == [("sync", b"old"), ("replace", b"old")]
     assert (tmp_path / "a").read_bytes() == b"abc"
 
 

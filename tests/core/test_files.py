@@ -153,3 +153,34 @@ class TestLinks:
         os.mkfifo(tmp_path / "pipe")
         with pytest.raises(ValueError, match="a device or a pipe"):
             write_atomically(tmp_path / "pipe", b"")
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="no files without a name")
+def test_a_new_file_never_has_another_name(tmp_path, monkeypatch):
+    """So that not even SIGKILL leaves a temporary file; to replace one takes a second name."""
+
+    def never(*_):
+        raise AssertionError("a file was renamed")
+
+    monkeypatch.setattr(files.os, "replace", never)
+    write_atomically(tmp_path / "a", b"new")
+    assert (tmp_path / "a").read_bytes() == b"new"
+    assert names(tmp_path) == ["a"]
+
+
+def test_a_file_that_appears_while_another_is_written_is_replaced(way, tmp_path):
+    with atomic_file(tmp_path / "a") as file:
+        file.write(b"new")
+        (tmp_path / "a").write_bytes(b"of somebody else")
+    assert (tmp_path / "a").read_bytes() == b"new"
+    assert names(tmp_path) == ["a"]
+
+
+def test_only_files_are_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="pipe is a device or a pipe: only a file can be read"):
+        files.check_file(tmp_path / "pipe")
+    with pytest.raises(IsADirectoryError):
+        files.check_file(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        files.check_file(tmp_path / "nothing")

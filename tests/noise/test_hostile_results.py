@@ -184,6 +184,6 @@ def test_names_of_ones_own_are_checked_before_trials_run(noise, tiny, tmp_path):
     named = tmp_path / "=tiny.toml"
     named.write_text(tiny.read_text())
     code, _, err = noise("run", named, "--jobs", 1, "--out", tmp_path / "out")
-    assert (code, "Traceback" in err) == (2, False)
+    assert (code, "Traceback" in err) == (1, False)
     assert "begins with no =+-@" in err
     assert check_preset(load_preset("results")).name == "results"

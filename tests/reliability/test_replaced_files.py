@@ -18,9 +18,8 @@ import pandas as pd
 import pytest
 from small_fits import fit, small_data
 
-from gbrank import Ranker
+from gbrank import CalibratedRanker, Ranker
 from gbrank.boosting import read_lightgbm_model
-from gbrank import CalibratedRanker
 from gbrank.cli.application import make_parser
 from gbrank.cli.files import read_data
 from gbrank.cli.models import load_model, read_scores
@@ -32,6 +31,8 @@ from gbrank.noise.sources import ArraySource
 from gbrank.noise.store import Store, StoreError
 from gbrank.noise.trial import Result, Trial
 from gbrank.preferences import read_catboost_pairs
+from gbrank.tuning.storage import FileStorage
+from gbrank.tuning.trials import Trial as TunedTrial
 
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="pipes and links of POSIX"),
@@ -229,6 +230,24 @@ def noise_store(folder):
     return Readable(results / "work" / "trials.sqlite", lambda: trials_of(results), ours=True)
 
 
+def tuning_storage(folder):
+    path = folder / "trials.sqlite"
+
+    def read():
+        storage = FileStorage(path, {"metric": "ndcg@10"})
+        try:
+            return [trial.value for trial in storage.trials()]
+        finally:
+            storage.close()
+
+    storage = FileStorage(path, {"metric": "ndcg@10"})
+    number, _ = storage.claim(1)
+    storage.begin(number, {"num_leaves": 7})
+    storage.end(TunedTrial(number, {"num_leaves": 7}, "complete", 0.5, query_values=DATA.y))
+    storage.close()
+    return Readable(path, read)
+
+
 READERS = {
     "LETOR text": letor,
     **{
@@ -255,6 +274,7 @@ READERS = {
     "preset of noise": noise_preset,
     "archive of trials": noise_archive,
     "trials": noise_store,
+    "storage of tuning": tuning_storage,
 }
 
 
@@ -299,6 +319,8 @@ def test_a_link_to_elsewhere(file, tmp_path):
 
 
 def test_a_link_to_nowhere(file, tmp_path):
+    if file.name == "storage of tuning":
+        pytest.skip("a file of the user that is made where there is none")
     file.path.unlink()
     file.path.symlink_to(tmp_path / "nowhere")
     found = read_or_refuse(file)
@@ -338,7 +360,11 @@ def test_nothing(file):
     found = read_or_refuse(file)
     if file.optional:
         assert same(file, found)
-    elif file.name not in ("pairs of CatBoost", "trials"):  # where nothing is no pairs, no trials
+    elif file.name not in (
+        "pairs of CatBoost",
+        "trials",
+        "storage of tuning",
+    ):  # where nothing is no pairs, no trials
         assert found is None
 
 
