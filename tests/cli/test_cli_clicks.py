@@ -82,7 +82,7 @@ def test_report_propensity_train(log, tmp_path, capsys):
             "--unbiased ips needs --propensity",
         ),
         (["report", "LOG"], 1, "qid must name a column of the frame, but it has no 'qid'"),
-        (["report", "none.csv"], 1, "there is no file none.csv"),
+        (["report", "none.csv"], 1, "none.csv: No such file or directory"),
     ],
 )
 def test_messages(log, capsys, words, code, message):

@@ -111,7 +111,7 @@ MISTAKES = {
     "": "a command is needed",
     "fly": "invalid choice: 'fly'",
     "train small.txt": "the following arguments are required: --model",
-    "train small.txt --model m --objective best": "unknown objective 'best'; known are bregman_log",
+    "train small.txt --model m --objective best": "unknown objective 'best'; known are approx_ndcg",
     "train small.txt --model m --objective plain.py:Loss": "plain.py has no class 'Loss' derived",
     "train small.txt --model m --objective plain.py:No": "plain.py has no class 'No' derived from",
     "train small.txt --model m --metric plain.py:Loss": "class 'Loss' derived from gbrank's Metric",
