@@ -26,6 +26,7 @@ NAMES = [
     "10_explain_one_list",
     "11_the_metric_you_report",
     "12_clicks_with_positions",
+    "13_tuning",
 ]
 
 

@@ -306,7 +306,7 @@ def mlflow_autolog(objective, tmp_path):
     finally:
         mlflow.lightgbm.autolog(disable=True)
     assert logged
-    return [value for _, value in sorted(logged.items())]
+    return [len(logged), *(value for _, value in sorted(logged.items()))]
 
 
 # --- models that are kept, and other tools --------------------------------------------------------

@@ -161,7 +161,8 @@ def nearest_float(text: str, single: bool) -> float:
         rounded = np.float32(double)
     exact = Fraction(text)
     infinity = np.float32(np.inf)
-    candidates = (np.nextafter(rounded, -infinity), rounded, np.nextafter(rounded, infinity))
+    with np.errstate(over="ignore"):  # above the largest number there is infinity
+        candidates = (np.nextafter(rounded, -infinity), rounded, np.nextafter(rounded, infinity))
 
     def distance(candidate: np.float32) -> tuple[Fraction, int]:
         # Infinity stands where the next number would be if there were one.

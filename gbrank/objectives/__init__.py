@@ -13,9 +13,6 @@ from gbrank.objectives._registry import (
 from gbrank.objectives._registry import markdown_table as markdown_table
 from gbrank.objectives._training import Training
 from gbrank.objectives.base import Objective as Objective
-from gbrank.objectives.combined import split_labels as split_labels
-from gbrank.objectives.combined import with_label_matrix as with_label_matrix
-from gbrank.objectives.combined import with_labels_of as with_labels_of
 
 # isort: off
 # The losses, a line each, in the order of the table. The line makes the class public, and its file
@@ -45,6 +42,9 @@ from gbrank.objectives.position_bias import PositionBias as PositionBias
 from gbrank.objectives.click_softmax import ClickSoftmax as ClickSoftmax
 from gbrank.objectives.dual import DualSoftmax as DualSoftmax
 from gbrank.objectives.combined import Combined as Combined
+from gbrank.objectives.combined import split_labels as split_labels
+from gbrank.objectives.combined import with_label_matrix as with_label_matrix
+from gbrank.objectives.combined import with_labels_of as with_labels_of
 # isort: on
 
 __all__ = [

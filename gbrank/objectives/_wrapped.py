@@ -48,8 +48,9 @@ class WrappedObjective(Objective):
 
     @property
     def exact_hessian(self) -> bool:  # type: ignore[override]
-        """As of the wrapped objective."""
-        return self.inner.exact_hessian
+        """As of the wrapped objective; not where its weights follow the scores."""
+        follows = type(self.inner).with_weights_at is not Objective.with_weights_at
+        return self.inner.exact_hessian and not follows
 
     @property
     def shift_invariant(self) -> bool:  # type: ignore[override]

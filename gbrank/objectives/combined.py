@@ -37,6 +37,7 @@ from gbrank.core import (
     check_labels,
     check_number,
     check_scores,
+    one_column,
 )
 from gbrank.metrics import Judgments, get_metric, measure_all
 from gbrank.objectives._registry import get_objective, register_objective
@@ -212,7 +213,10 @@ class Combined(WrappedObjective):
         ----------
         labels : array of shape (n_rows, n_labels).
         """
-        matrix = np.asarray(labels, dtype=np.float64)
+        try:
+            matrix = np.asarray(labels, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError("labels of Combined must be numbers") from None
         needed = max(self._columns()) + 1
         if matrix.ndim != 2 or matrix.shape[1] < needed:
             raise ValueError(
@@ -221,12 +225,17 @@ class Combined(WrappedObjective):
             )
         return matrix
 
+    def _columns_for(self, labels: ArrayLike) -> Callable[[int], ArrayLike]:
+        """Return what gives the labels of a column; a single loss's own checks see what came."""
+        if self.labels is None and set(self._columns()) == {0} and _n_dimensions(labels) != 2:
+            return lambda _: labels
+        matrix = self._matrix_for(labels)
+        return lambda column: matrix[:, column]
+
     def _matrix_for(self, labels: ArrayLike) -> FloatArray:
-        given = np.asarray(labels, dtype=np.float64)
-        if given.ndim == 2:
-            return self.check_matrix(given)
-        if self.labels is None and set(self._columns()) == {0}:
-            return given[:, None]
+        if _n_dimensions(labels) == 2:
+            return self.check_matrix(labels)
+        given = np.asarray(one_column(labels), dtype=np.float64)
         if self.labels is None:
             raise ValueError(
                 "Combined has no matrix of labels: use Ranker.fit(X, Y) with Y of shape (rows, "
@@ -264,11 +273,11 @@ class Combined(WrappedObjective):
         self.check_params()
         if position is not None:
             raise ValueError("Combined cannot learn from positions")
-        matrix = self._matrix_for(labels)
+        column_of = self._columns_for(labels)
         n_jobs = self.n_jobs if n_jobs is None else n_jobs
         trainings = [
             get_objective(objective).bind(
-                matrix[:, column], group, weight, iteration=iteration, n_jobs=n_jobs
+                column_of(column), group, weight, iteration=iteration, n_jobs=n_jobs
             )
             for objective, column, _ in self.parts
         ]
@@ -276,7 +285,7 @@ class Combined(WrappedObjective):
         layout = trainings[0].layout
         floors = []
         for column, (metric, value) in (self.at_least or {}).items():
-            judgments = Judgments(check_labels(matrix[:, column], layout), layout)
+            judgments = Judgments(check_labels(column_of(column), layout), layout)
             floors.append(
                 (self._columns().index(column), get_metric(metric).bind(judgments), value)
             )
@@ -373,6 +382,13 @@ class _RowsOfManyLabels(RankingData):
     labels: Any = None
 
 
+def _n_dimensions(labels: Any) -> int:
+    try:
+        return np.asarray(labels).ndim
+    except ValueError:  # lists of different lengths, which others say more about
+        return 0
+
+
 def split_labels(objective: Any, y: Any) -> tuple[Any, FloatArray | None]:
     """Return the labels of the first loss and the matrix of all; ``y`` itself if it is no matrix.
 
@@ -381,18 +397,14 @@ def split_labels(objective: Any, y: Any) -> tuple[Any, FloatArray | None]:
     objective : what is trained; a matrix of labels is an error for all but :class:`Combined`.
     y : labels.
     """
-    try:
-        values = np.asarray(y)
-    except ValueError:  # lists of different lengths, which others say more about
-        return y, None
-    if values.ndim != 2 or values.shape[1] == 1:
+    if _n_dimensions(y) != 2 or np.asarray(y).shape[1] == 1:
         return y, None
     if not isinstance(objective, Combined):
         raise ValueError(
-            f"y must be one-dimensional, got an array of shape {values.shape}: for several labels "
-            "at once use objective=Combined([(loss, column, weight), ...])"
+            f"y must be one-dimensional, got an array of shape {np.asarray(y).shape}: for several "
+            "labels at once use objective=Combined([(loss, column, weight), ...])"
         )
-    matrix = objective.check_matrix(values)
+    matrix = objective.check_matrix(y)
     return matrix[:, objective.first_column], matrix
 
 
