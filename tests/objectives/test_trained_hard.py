@@ -39,7 +39,7 @@ def train_hard(objective: Objective, rows_per_leaf: int, judged=DATA.y) -> tuple
     seen = []
 
     def training_ndcg(scores, _):
-        seen.append(float(np.mean(ndcg_score(DATA.y, scores, qid=DATA.qid))))
+        seen.append(float(np.mean(ndcg_score(judged, scores, qid=DATA.qid))))
         return "ndcg", seen[-1], True
 
     params = {"objective": objective, "learning_rate": 1.0, "min_data_in_leaf": rows_per_leaf,
