@@ -3,6 +3,7 @@
     python benchmarks/quality.py --data FOLDER                # all that is missing, then the page
     python benchmarks/quality.py --models linear --noise 0.6  # a part of it
     python benchmarks/quality.py --models                     # only writes the page again
+    python benchmarks/quality.py --models --serving           # what predictions cost; keep it quiet
 
 Five folds of every set; noise is the share of labels that are replaced in all queries but the test
 queries or, with --clean-validation, in the training queries only. Finished runs are kept in
@@ -18,6 +19,7 @@ import numpy as np
 from comparison.contestants import CONTESTANTS, STOPPED
 from comparison.page import write_page
 from comparison.results import Results
+from comparison.serving import serve
 from comparison.sets import FOLDS, SETS, Fold, load_fold
 from comparison.table import METRICS, Run, Table
 
@@ -66,8 +68,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--models", nargs="*", default=list(CONTESTANTS), choices=CONTESTANTS)
     parser.add_argument("--noise", nargs="+", type=float, default=[0.0, 0.6, 0.2, 0.4])
     parser.add_argument("--clean-validation", action="store_true")
+    parser.add_argument("--serving", action="store_true", help="measure predictions on fold 1")
     options = parser.parse_args(arguments)
-    if options.models and options.data is None:
+    if (options.models or options.serving) and options.data is None:
         parser.error("name the folder of the data sets with --data or GBRANK_DATA")
     for noise in options.noise:
         for model in options.models:
@@ -75,6 +78,8 @@ def main(arguments: list[str] | None = None) -> int:
                 for number in FOLDS:
                     clean = options.clean_validation and noise > 0
                     run(Path(options.data), name, model, noise, number, clean)
+    for name in options.sets if options.serving else ():
+        serve(Path(options.data), name, RESULTS / "quality_serving.csv")
     write_page(Results(RESULTS / "quality"), RESULTS)
     return 0
 

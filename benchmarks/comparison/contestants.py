@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from comparison.peers import MOST_TREES, PEERS
+from comparison.peers import AS_IT_COMES, MOST_TREES, PEERS
 from comparison.sets import Fold, Queries
 from gbrank import QueryKFold, Ranker
 from gbrank.linear import LinearRanker
@@ -32,6 +32,7 @@ RANKERS = {
 STOPPED = {name: [name, f"{name}, refit"] for name in PEERS}
 AVERAGED = {f"{name}, averaged": name for name in PEERS}
 AVERAGED_FOLDS = 5
+AS_THEY_COME = {f"{name}, as it comes": name for name in PEERS}
 
 
 def run_ranker(name: str, fold: Fold, seed: int) -> list[Result]:
@@ -83,11 +84,22 @@ def run_averaged(name: str, fold: Fold, seed: int) -> list[Result]:
     return [Result(name, scores, n_trees, time.process_time() - started)]
 
 
+def run_as_it_comes(name: str, fold: Fold, seed: int) -> list[Result]:
+    """Train a peer on all queries but the test queries, with its library's trees and rate."""
+    fit, objective = PEERS[AS_THEY_COME[name]]
+    trees, rate = AS_IT_COMES[name.split()[0]]
+    started = time.process_time()
+    predict, used = fit(objective, fold.rest, None, trees, seed, rate)
+    seconds = time.process_time() - started
+    return [Result(name, predict(fold.test.X), used, seconds)]
+
+
 Train = Callable[[Fold, int], list[Result]]
 #: How each is trained, by the name of its first model; the cheapest first.
 CONTESTANTS: dict[str, Train] = {
     **{name: partial(run_floor, name) for name in FLOORS},
     **{name: partial(run_ranker, name) for name in RANKERS},
     **{name: partial(run_stopped, name) for name in PEERS},
+    **{name: partial(run_as_it_comes, name) for name in AS_THEY_COME},
     **{name: partial(run_averaged, name) for name in AVERAGED},
 }

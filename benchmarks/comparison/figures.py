@@ -86,19 +86,47 @@ def _error(values: np.ndarray) -> float:
 
 
 def draw_ranks(models: list[str], ranks: np.ndarray, critical: float, path: Path) -> None:
-    """Draw mean ranks on a line; models within the critical difference of the best are joined."""
+    """Draw mean ranks on a line, as Demsar 2006 does: bars join what cannot be told apart."""
     pyplot = _pyplot()
     order = np.argsort(ranks)
-    figure, axis = pyplot.subplots(figsize=(8, 0.32 * len(models) + 1.2))
-    places = np.arange(len(models))
-    best = ranks[order[0]]
-    colours = ["#0b5394" if models[at].startswith("Ranker") else "#555555" for at in order]
-    axis.barh(places, ranks[order], color=colours, height=0.6)
-    axis.axvline(best + critical, color="#cc0000", ls="--", lw=1)
-    axis.text(best + critical, -0.9, "critical difference from the first", ha="center", fontsize=8)
-    axis.set_yticks(places, [models[at] for at in order], fontsize=8)
-    axis.invert_yaxis()
-    axis.set_xlabel("mean rank over ten data sets by NDCG@10 (1 is the best)")
+    sorted_ranks, count = ranks[order], len(models)
+    bars = _alike(sorted_ranks, critical)
+    half, below = (count + 1) // 2, 0.22 * len(bars) + 0.3
+    height = below + 0.3 * half
+    figure, axis = pyplot.subplots(figsize=(9, height + 0.9))
+    axis.set_xlim(0.5, count + 0.5)
+    axis.set_ylim(height, -0.75)
+    axis.hlines(0, 1, count, color="black", lw=1)
+    for tick in range(1, count + 1):
+        axis.vlines(tick, -0.08, 0, color="black", lw=1)
+        axis.text(tick, -0.14, str(tick), ha="center", va="bottom", fontsize=8)
+    axis.hlines(-0.55, 1, 1 + critical, color="#cc0000", lw=2)
+    axis.text(1 + critical + 0.1, -0.55, "critical difference", va="center", fontsize=8)
+    for number, (first, last) in enumerate(bars):
+        at = 0.22 * (number + 1)
+        ends = sorted_ranks[first] - 0.06, sorted_ranks[last] + 0.06
+        axis.hlines(at, *ends, color="#444444", lw=3.5)
+    for place, which in enumerate(order):
+        left = place < half
+        at = below + 0.3 * (place if left else count - 1 - place)
+        colour = "#0b5394" if models[which].startswith("Ranker") else "#555555"
+        edge = 0.4 if left else count + 0.6
+        axis.plot([ranks[which], ranks[which], edge], [0, at, at], color=colour, lw=0.9)
+        text = f"{models[which]} ({ranks[which]:.1f})"
+        aligned = "right" if left else "left"
+        axis.text(edge, at, f" {text} ", ha=aligned, va="center", fontsize=8, color=colour)
+    axis.axis("off")
+    figure.suptitle("Mean rank over ten data sets by NDCG@10 (1 is the best)", fontsize=10)
     figure.tight_layout()
     save_png(figure, path)
     pyplot.close(figure)
+
+
+def _alike(ranks: np.ndarray, critical: float) -> list[tuple[int, int]]:
+    """Return the longest runs of ascending ranks whose ends are within the critical difference."""
+    runs: list[tuple[int, int]] = []
+    for first, rank in enumerate(ranks):
+        last = int(np.searchsorted(ranks, rank + critical, side="right")) - 1
+        if last > first and (not runs or last > runs[-1][1]):
+            runs.append((first, last))
+    return runs

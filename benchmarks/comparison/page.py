@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from common.provenance import provenance
 
-from comparison.contestants import AVERAGED, FLOORS, RANKERS, STOPPED
+from comparison.contestants import AS_THEY_COME, AVERAGED, FLOORS, RANKERS, STOPPED
 from comparison.figures import draw_noise, draw_ranks
 from comparison.paired import (
     Difference,
@@ -17,6 +17,7 @@ from comparison.paired import (
     over_sets,
 )
 from comparison.results import Results
+from comparison.serving import read as read_serving
 from comparison.sets import SETS
 from comparison.table import METRICS
 from gbrank.metrics import holm
@@ -30,7 +31,7 @@ SHORT = {"target_types_sigir2017": "target_types", "OHSUMED_QLN": "OHSUMED", "MS
 
 def write_page(results: Results, folder: Path) -> None:
     """Write quality.md, its means as quality.csv, and its pictures, as far as runs are there."""
-    known = [*RANKERS, *PEERS, *FLOORS, *AVERAGED]
+    known = [*RANKERS, *PEERS, *FLOORS, *AVERAGED, *AS_THEY_COME]
     models = [model for model in known if results.has(model, 0.0)]
     sections = [_HEAD, _values(results, models, 0.0)]
     if OURS in models:
@@ -52,6 +53,8 @@ def write_page(results: Results, folder: Path) -> None:
     }
     draw_noise(results, curves, folder / "quality_noise.png")
     sections += [_curves(results, curves), _cost(results, models)]
+    if (folder / "quality_serving.csv").exists():
+        sections.append(_serving(folder / "quality_serving.csv"))
     facts = provenance() | {"command": "python benchmarks/quality.py", "seed": "the fold's number"}
     sections.append(
         "## How it was run\n\n" + "\n".join(f"- {key}: {value}" for key, value in facts.items())
@@ -93,7 +96,7 @@ def by_query(results: Results, name: str, model: str, noise: float, metric: str)
 
 
 def _shown(model: str) -> str:
-    return f"`{model}`" if model in RANKERS else model
+    return f"`{model}`" if model.startswith("Ranker(") else model
 
 
 def _values(results: Results, models: list[str], noise: float) -> str:
@@ -177,7 +180,7 @@ opponent. At p < .05 `Ranker()` is {verdict}.
 
 
 def _ranks(results: Results, models: list[str], folder: Path) -> str:
-    kept = [model for model in models if model not in (BEST, FAST) and model not in AVERAGED]
+    kept = [model for model in models if model == OURS or model in PEERS or model in FLOORS]
     values = np.array([results.folds(model, 0.0, "ndcg@10").mean(axis=1) for model in kept])
     ranks = mean_ranks(values)
     draw_ranks(kept, ranks, critical_difference(len(kept), len(SETS)), folder / "quality_ranks.png")
@@ -307,6 +310,26 @@ Trees are those that a prediction goes through, the trees of a linear start incl
 {table(heads, rows)}"""
 
 
+def _serving(path: Path) -> str:
+    lines = read_serving(path)
+    sets = list(dict.fromkeys(line[0] for line in lines))
+    rows = []
+    for model in dict.fromkeys(line[1] for line in lines):
+        values = np.array(
+            [[float(cell) for cell in line[2:]] for line in lines if line[1] == model]
+        )
+        time, trees, size = np.median(values, axis=0)
+        cells = [f"{time:.2f}", f"{values[:, 0].max():.2f}", f"{trees:.0f}", f"{size:.0f}"]
+        rows.append([_shown(model), *cells])
+    heads = ["", "microseconds a document, median", "largest", "trees, median", "kilobytes, median"]
+    return f"""## What predictions cost
+
+{len(sets)} sets, fold 1, 100 documents at a time on one thread, by LightGBM's `predict` of the
+saved model unless the name says otherwise; trees of a linear start are counted.
+
+{table(heads, rows)}"""
+
+
 def _write_means(results: Results, curves: dict[tuple[str, bool], list[float]], path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -327,8 +350,8 @@ Ten real data sets, five folds each: a fold tests on one fifth of the queries. `
 other four fifths and nothing else. Peers train on three fifths at a rate of .05, for up to 500
 trees, and stop when NDCG@5 has not improved on the fourth for 50; "refit" is the same on four
 fifths with the number of trees found so; "averaged" five such models, each stopped on its own fifth
-of the four. "linear" is a linear ranker on the same four fifths. Labels are counted from 0 and cut
-at 5.
+of the four; "as it comes" has the library's own rate and number of trees, on four fifths. "linear"
+is a linear ranker on the same four fifths. Labels are counted from 0 and cut at 5.
 
 The defaults of the Ranker were chosen on validation queries of folds 1 and 3 of these sets
 ([how](defaults/README.md)), never on test queries. Test queries were looked at once per row below:

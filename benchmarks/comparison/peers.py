@@ -1,7 +1,8 @@
 """The libraries that Ranker is compared with, as their manuals say to use them.
 
 Trees are those of each library's own defaults, at one learning rate. Training stops when NDCG@5 of
-the validation queries has not improved for ``PATIENCE`` trees. One thread.
+the validation queries has not improved for ``PATIENCE`` trees; as they come, libraries grow as many
+trees as their defaults say, at their own rate. One thread.
 """
 
 from collections.abc import Callable
@@ -13,16 +14,23 @@ import numpy as np
 from comparison.sets import Queries
 
 RATE, MOST_TREES, PATIENCE = 0.05, 500, 50
+#: Trees and rate of a library's own defaults; CatBoost finds a rate by itself.
+AS_IT_COMES = {"LightGBM": (100, 0.1), "XGBoost": (100, 0.3), "CatBoost": (1000, None)}
 Predict = Callable[[np.ndarray], np.ndarray]
 
 
 def fit_lightgbm(
-    objective: str, train: Queries, valid: Queries | None, trees: int, seed: int
+    objective: str,
+    train: Queries,
+    valid: Queries | None,
+    trees: int,
+    seed: int,
+    rate: float | None = RATE,
 ) -> tuple[Predict, int]:
     """Return a function that scores rows, and the number of trees it uses."""
     params = {
         "objective": objective,
-        "learning_rate": RATE,
+        "learning_rate": rate,
         "metric": "ndcg" if valid is not None else "None",
         "eval_at": [5],
         "num_threads": 1,
@@ -43,14 +51,19 @@ def fit_lightgbm(
 
 
 def fit_xgboost(
-    objective: str, train: Queries, valid: Queries | None, trees: int, seed: int
+    objective: str,
+    train: Queries,
+    valid: Queries | None,
+    trees: int,
+    seed: int,
+    rate: float | None = RATE,
 ) -> tuple[Predict, int]:
     """Return a function that scores rows, and the number of trees it uses."""
     import xgboost as xgb
 
     params = {
         "objective": objective,
-        "eta": RATE,
+        "eta": rate,
         "eval_metric": "ndcg@5",
         "tree_method": "hist",
         "nthread": 1,
@@ -73,7 +86,12 @@ def fit_xgboost(
 
 
 def fit_catboost(
-    objective: str, train: Queries, valid: Queries | None, trees: int, seed: int
+    objective: str,
+    train: Queries,
+    valid: Queries | None,
+    trees: int,
+    seed: int,
+    rate: float | None = RATE,
 ) -> tuple[Predict, int]:
     """Return a function that scores rows, and the number of trees it uses."""
     import catboost
@@ -83,7 +101,7 @@ def fit_catboost(
             "loss_function": objective,
             "eval_metric": "NDCG:top=5;type=Exp",
             "iterations": trees,
-            "learning_rate": RATE,
+            "learning_rate": rate,
             "early_stopping_rounds": PATIENCE if valid is not None else None,
             "use_best_model": valid is not None,
             "thread_count": 1,
