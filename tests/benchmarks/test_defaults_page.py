@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from defaults import left_out, under_noise
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "defaults"
 PAGE = " ".join((FOLDER / "README.md").read_text(encoding="utf-8").split())
@@ -59,3 +60,28 @@ def test_one_booster(variant, noise, said):
     expected = [mean_of_sets(rows, metric) for metric in ("ndcg@5", "ndcg@10")]
     found = re.search(said, PAGE).groups()
     assert [float(value) for value in found] == pytest.approx(expected, abs=6e-5)
+
+
+def test_one_set_left_out():
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert left_out.table() in text
+    values = left_out.load()
+    assert f"Of the {len(values)} designs" in PAGE
+    assert {left_out.best_without(values, name) for name in values[left_out.OURS]} == {
+        left_out.OURS
+    }
+
+
+def test_left_out_chooses_on_the_other_sets_only():
+    values = {("a", ""): {"x": 0.9, "y": 0.1}, ("b", ""): {"x": 0.2, "y": 0.7}}
+    assert left_out.best_without(values, "x") == ("b", "")
+    assert left_out.best_without(values, "y") == ("a", "")
+
+
+def test_what_was_tried_under_noise():
+    kept = lines("under_noise.csv")
+    assert len(kept) == 10 * 2 * len(under_noise.VARIANTS)
+    for variant in under_noise.VARIANTS:
+        rows = [row for row in kept if row["variant"] == variant]
+        means = [f"{mean_of_sets(rows, metric):.4f}"[1:] for metric in ("ndcg@5", "ndcg@10")]
+        assert f"| {variant} | {means[0]} | {means[1]} |" in PAGE

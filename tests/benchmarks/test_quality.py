@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import quality
-from comparison import contestants, page, paired
+from comparison import contestants, figures, page, paired
 from comparison.results import Results
 from comparison.sets import FOLDS, SETS, load_fold
 from comparison.table import Run, Table
@@ -150,6 +150,27 @@ def test_critical_difference_of_the_textbook():
         assert paired.critical_difference(n_models, 14) == pytest.approx(expected, rel=1e-3)
     ranks = paired.mean_ranks(np.array([[0.9, 0.8], [0.5, 0.8], [0.1, 0.2]]))
     np.testing.assert_allclose(ranks, [1.25, 1.75, 3.0])
+
+
+def test_bars_join_what_cannot_be_told_apart():
+    ranks = np.array([1.0, 2.0, 2.5, 4.0, 6.0])
+    assert figures._alike(ranks, 1.5) == [(0, 2), (2, 3)]
+    assert figures._alike(ranks, 0.1) == []
+    assert figures._alike(ranks, 9.0) == [(0, 4)]
+
+
+def test_a_peer_as_it_comes_has_its_own_rate_and_trees(folder, monkeypatch):
+    calls = []
+
+    def fit(objective, train, valid, trees, seed, rate):
+        calls.append((objective, len(train.y), valid, trees, rate))
+        return (lambda X: X[:, 0]), trees
+
+    monkeypatch.setitem(contestants.PEERS, "XGBoost rank:ndcg", (fit, "rank:ndcg"))
+    fold = load_fold(folder, SETS[1], 1)
+    [result] = contestants.CONTESTANTS["XGBoost rank:ndcg, as it comes"](fold, 1)
+    assert calls == [("rank:ndcg", len(fold.rest.y), None, 100, 0.3)]
+    assert result.model == "XGBoost rank:ndcg, as it comes"
 
 
 def test_the_page(tmp_path):
