@@ -21,7 +21,7 @@ from comparison.page import write_page
 from comparison.results import Results
 from comparison.serving import serve
 from comparison.sets import FOLDS, SETS, Fold, load_fold
-from comparison.table import METRICS, Run, Table
+from comparison.table import METRICS, Run, Table, load, table_path
 
 from gbrank.metrics import evaluate
 
@@ -37,10 +37,10 @@ def query_values(fold: Fold, scores: np.ndarray) -> np.ndarray:
 
 def run(folder: Path, name: str, contestant: str, noise: float, number: int, clean: bool) -> None:
     """Train a contestant on a fold, unless that was done, and keep what every query got."""
-    path = RESULTS / "quality" / f"{name}.npz"
+    path = table_path(RESULTS / "quality", name)
     last = STOPPED.get(contestant, [contestant])[-1]
     if path.exists():
-        with np.load(path) as saved:
+        with load(path) as saved:
             table = Table(path, saved["qid"])
         if Run(last, noise, number, clean) in table.runs:
             return

@@ -304,7 +304,7 @@ def _cost(results: Results, models: list[str]) -> str:
 
 CPU time of a training on one thread, median of five folds, over that of LightGBM's lambdarank
 stopped early, which trains on three fifths of the queries; `Ranker()`, refitted and averaged models
-see four fifths. Taken beside other work, so that they are no more than a guide.
+see four fifths. Taken beside other work and not all on one day, so no more than a guide.
 Trees are those that a prediction goes through, the trees of a linear start included.
 
 {table(heads, rows)}"""

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from comparison.sets import FOLDS, SETS
-from comparison.table import METRICS, Run, Table
+from comparison.table import METRICS, Run, Table, load, table_path
 
 
 class Results:
@@ -19,9 +19,9 @@ class Results:
     def __init__(self, folder: Path) -> None:
         self.tables: dict[str, Table] = {}
         for name in SETS:
-            path = folder / f"{name}.npz"
+            path = table_path(folder, name)
             if path.exists():
-                with np.load(path) as saved:
+                with load(path) as saved:
                     qid = saved["qid"]
                 self.tables[name] = Table(path, qid)
         self._values = {name: table.values for name, table in self.tables.items()}

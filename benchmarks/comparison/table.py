@@ -4,8 +4,10 @@ A run is a model on a fold, with some noise in the labels, those of the validati
 included or not. Its values are NDCG@5 and NDCG@10 of every test query of the fold.
 """
 
+import io
+import lzma
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,7 +43,7 @@ class Table:
         self.seconds: list[float] = []
         self._values: list[np.ndarray] = []
         if path.exists():
-            with np.load(path) as saved:
+            with load(path) as saved:
                 if not np.array_equal(saved["qid"], all_qid):
                     raise ValueError(f"{path} has results of other queries")
                 keys = ("model", "noise", "fold", "clean_validation")
@@ -73,9 +75,10 @@ class Table:
 
     def _write(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = self.path.with_suffix(".unfinished.npz")
-        np.savez_compressed(
-            unfinished,
+        unfinished = self.path.with_name(f"{self.path.name}.unfinished")
+        arrays = io.BytesIO()
+        np.savez(
+            arrays,
             qid=self.all_qid,
             model=np.array([run.model for run in self.runs]),
             noise=np.array([run.noise for run in self.runs], dtype=np.float32),
@@ -85,4 +88,15 @@ class Table:
             seconds=np.array(self.seconds, dtype=np.float32),
             values=np.array(self._values),
         )
+        unfinished.write_bytes(lzma.compress(arrays.getvalue()))
         unfinished.replace(self.path)
+
+
+def table_path(folder: Path, name: str) -> Path:
+    """Return where the runs of a data set are kept."""
+    return folder / f"{name}.npz.xz"
+
+
+def load(path: Path) -> Any:
+    """Return the arrays of a kept table."""
+    return np.load(io.BytesIO(lzma.decompress(path.read_bytes())))

@@ -6,7 +6,7 @@ import quality
 from comparison import contestants, figures, page, paired
 from comparison.results import Results
 from comparison.sets import FOLDS, SETS, load_fold
-from comparison.table import Run, Table
+from comparison.table import Run, Table, table_path
 from scipy import stats
 
 N_QUERIES = 40
@@ -71,7 +71,7 @@ def test_runs_are_kept_and_not_run_again(folder, tmp_path, monkeypatch, capsys):
         for clean in (False, True):
             quality.run(folder, SETS[1], "one", 0.6, 3, clean)
     assert calls == [3, 3]
-    table = Table(tmp_path / "quality" / f"{SETS[1]}.npz", np.arange(N_QUERIES))
+    table = Table(table_path(tmp_path / "quality", SETS[1]), np.arange(N_QUERIES))
     expected = [Run(m, 0.6, 3, c) for c in (False, True) for m in ("one", "one, refit")]
     assert table.runs == expected
     fold = load_fold(folder, SETS[1], 3)
@@ -180,7 +180,7 @@ def test_the_page(tmp_path):
     strength |= dict.fromkeys(contestants.RANKERS, 0.6)
     for name in SETS:
         rng = np.random.default_rng(0)
-        table = Table(tmp_path / f"{name}.npz", np.arange(50))
+        table = Table(table_path(tmp_path, name), np.arange(50))
         write, table._write = table._write, lambda: None  # once, at the end
         for model, mean in strength.items():
             if name == "f1_races" and model == "Ranker()":
