@@ -362,7 +362,7 @@ def main() -> None:
         measured["descent"] = keep_others(results["descent"]["rows"], measured["descent"])
     for part, rows in measured.items():
         results[part] = {"by": provenance(), "rows": rows}
-    stored.write_text(json.dumps(results, indent=1) + "\n")
+    stored.write_text(json.dumps(results) + "\n")
     write_page(arguments.out, results)
     print(arguments.out.read_text())
 

@@ -11,6 +11,7 @@ loss and fold on the validation queries too, and so is ``eta``.
 import argparse
 import itertools
 import json
+import lzma
 from pathlib import Path
 from typing import Any
 
@@ -155,8 +156,8 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
     options = parser.parse_args()
     folder = data_folder(options.data)
-    path = RESULTS / "xgboost_trees.json"
-    results = json.loads(path.read_text())["results"] if path.exists() else {}
+    path = RESULTS / "xgboost_trees.json.xz"
+    results = json.loads(lzma.decompress(path.read_bytes()))["results"] if path.exists() else {}
     sources = {**provenance(), "xgboost": xgb.__version__}
     found = {"provenance": sources, "settings": SETTINGS, "results": results}
     for name in options.sets:
@@ -166,7 +167,7 @@ def main() -> None:
             data = load_fold(folder, name, fold) if wanted else None
             for loss in wanted:
                 done[loss] = run(loss, data)
-                path.write_text(json.dumps(found) + "\n")
+                path.write_bytes(lzma.compress(json.dumps(found).encode()))
                 print(name, fold, loss, flush=True)
     (RESULTS / "xgboost_trees.md").write_text(page(found))
     print(page(found))
