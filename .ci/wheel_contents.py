@@ -8,7 +8,8 @@ wheel, package = sys.argv[1], Path(sys.argv[2])
 names = {
     name for name in zipfile.ZipFile(wheel).namelist() if not name.split("/")[0].endswith("-info")
 }
-expected = {str(path.relative_to(package.parent)) for path in package.rglob("*.py")}
+files = [*package.rglob("*.py"), *package.glob("noise/presets/*.toml")]
+expected = {str(path.relative_to(package.parent)) for path in files}
 expected.add("gbrank/py.typed")
 if names != expected:
     sys.exit(f"too much: {sorted(names - expected)}\nmissing: {sorted(expected - names)}")
