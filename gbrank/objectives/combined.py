@@ -227,7 +227,7 @@ class Combined(WrappedObjective):
 
     def _columns_for(self, labels: ArrayLike) -> Callable[[int], ArrayLike]:
         """Return what gives the labels of a column; a single loss's own checks see what came."""
-        if self.labels is None and set(self._columns()) == {0} and _n_dimensions(labels) != 2:
+        if self.labels is None and set(self._columns()) == {0}:
             return lambda _: labels
         matrix = self._matrix_for(labels)
         return lambda column: matrix[:, column]
