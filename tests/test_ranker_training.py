@@ -340,5 +340,5 @@ def test_shuffled_rows_permute_gradients_and_leave_ndcg(real_data, name):
         ranker = Ranker.lightgbm_defaults(name, n_estimators=40, num_leaves=15, n_jobs=1)
         ranker.fit(X[rows], y[rows], qid=qid[rows])
         found.append(ndcg_score(y[test], ranker.predict(X[test]), qid=qid[test], k=10))
-    # the gradient of a hinge jumps: last bits of scores decide, and trees go apart
+    # wider for the hinge, which was .018 off; that its gradient jumps may be why, not established
     assert abs(found[0] - found[1]) < (0.03 if name == "pairwise_hinge" else 0.005)
