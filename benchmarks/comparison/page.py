@@ -355,5 +355,5 @@ is a linear ranker on the same four fifths. Labels are counted from 0 and cut at
 
 The defaults of the Ranker were chosen on validation queries of folds 1 and 3 of these sets
 ([how](defaults/README.md)), never on test queries. Test queries were looked at once per row below:
-the rows of the Ranker are from its first run on them. Fold 1 of three sets was run once more, to see
-that later code gives the same values; nothing was chosen by it."""
+the rows of the Ranker are from its first run on them. Fold 1 of three sets was run once more, to
+see that later code gives the same values; nothing was chosen by it."""
