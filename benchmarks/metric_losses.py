@@ -10,7 +10,8 @@ kept. The losses of gbrank have one booster of ``Ranker(preset="fast")``, with i
 linear start; peers have their own defaults; one thread. Fold 1 is not
 untouched: about 15 variants were tried on folds 1 and 2 with test values in sight, and
 gbrank's rows, first run from zero, were replaced by ones with the linear start (chosen on
-validation queries) after fold 1 had been seen; folds 3 to 5 are clean. Compare losses of gbrank with each other to
+validation queries) after fold 1 had been seen; folds 3 to 5 are clean. Compare losses of
+gbrank with each other to
 see what a loss is worth, with peers to see the whole.
 
 A run that is done is in results/metric_losses.csv: the same command goes on where it stopped.
