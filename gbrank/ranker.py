@@ -155,7 +155,8 @@ class Ranker(HintsAtParameters, BaseEstimator):
         queries, ``validation_fraction``, instead of folds; with fewer than 5 queries a fold there
         are fewer folds, and with fewer than 10 queries one booster, as in "fast".
     n_estimators : int, default=None
-        Number of trees: 100, or at most 500 of each booster in "balanced" and "best".
+        Number of trees: 100, or at most 500 of each booster in "balanced" and "best". With
+        evaluation sets "auto" is one booster of at most 1,000, which stops early.
     learning_rate : float, default=None
         Shrinkage of each tree; ``None`` for 0.1, in "fast" for 0.03.
     num_leaves : int, default=31
@@ -197,6 +198,8 @@ class Ranker(HintsAtParameters, BaseEstimator):
     early_stopping_rounds : int, default=None
         Stop when the first metric has not improved on the first evaluation set for so many trees;
         ``None`` for never. In "balanced" and "best" on the held-out queries, and ``None`` for 25.
+        ``None`` is 50 where ``preset="auto"`` gets an evaluation set and no ``n_estimators``; not
+        with callbacks, which may stop by themselves, ``init_model`` or ``warm_start``.
     validation_fraction : float, default=0.1
         Share of the queries that one booster holds out to stop early by, if :meth:`fit` gets no
         evaluation set; and of those that "balanced" and "best" hold out where rows are too many for
@@ -576,7 +579,16 @@ class Ranker(HintsAtParameters, BaseEstimator):
             self._why_one_booster(X, init_model, sets, callbacks, no_labels=no_labels)
             or ("a bias of positions is learned by one booster" if position is not None else None)
         )
-        own = resolve_preset({**self._own_params(), "preset": name})
+        # dart and random forests cannot stop early, and callbacks may do so by themselves
+        is_stopped = (
+            self.preset == "auto"
+            and any(each is not None for each in sets)
+            and not callbacks
+            and init_model is None
+            and not self.warm_start
+            and self.boosting_type not in ("dart", "rf")
+        )
+        own = resolve_preset({**self._own_params(), "preset": name}, is_stopped=is_stopped)
         params = lightgbm_params(own)
         if PRESETS[name].n_folds > 1:
             rows = (X, y, qid, group, sample_weight, init_score)

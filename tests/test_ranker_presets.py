@@ -141,6 +141,29 @@ def test_one_booster_where_only_one_can_do_what_is_asked(data, other, capsys):
         assert f"one booster, as {why}" in capsys.readouterr().err
 
 
+def test_an_evaluation_set_stops_a_ranker_as_it_comes(data, other):
+    """Up to 1,000 trees, 50 past the best; what is given, and what stops by itself, wins."""
+    sets = {"eval_X": other.X, "eval_y": other.y, "eval_qid": other.qid}
+
+    def grown(of_fit=sets, **given):
+        ranker = Ranker(n_jobs=1, random_state=0, **given)
+        return ranker.fit(data.X, data.y, qid=data.qid, **of_fit)
+
+    stopped = grown()
+    values = stopped.evals_result_["valid_0"]["ndcg@10"]
+    assert stopped.best_iteration_ == int(np.argmax(values)) + 1
+    assert len(values) == min(stopped.best_iteration_ + 50, 1000)
+    same = grown(preset="fast", n_estimators=1000, early_stopping_rounds=50)
+    assert trees_of(stopped) == trees_of(same)
+    for given, of_fit, trees in (
+        ({"n_estimators": 4}, sets, 4),
+        ({"preset": "fast"}, sets, 100),
+        ({"boosting_type": "dart"}, sets, 100),
+        ({}, sets | {"callbacks": [lambda env: None]}, 100),
+    ):
+        assert len(grown(of_fit, **given).evals_result_["valid_0"]["ndcg@10"]) == trees
+
+
 def test_labels_that_judge_nothing_leave_one_booster(data):
     with pytest.warns(UserWarning, match=r"no held-out query can be judged.*here it is one boo"):
         ranker = Ranker(n_estimators=3).fit(data.X, np.zeros(len(data.y)), qid=data.qid)

@@ -38,12 +38,14 @@ class Preset:
     defaults : what parameters of the Ranker are that are ``None``.
     in_documents : whether penalties are in documents (:mod:`gbrank.boosting.documents`), or in
         LightGBM's own units.
+    stopped : what trees and patience are where queries are given to stop by, and neither is.
     """
 
     n_folds: int
     members: tuple[MemberSettings, ...]
     defaults: Mapping[str, Any]
     in_documents: bool = True
+    stopped: Mapping[str, Any] = field(default_factory=dict)
 
 
 #: The loss of a Ranker that names none, and has one.
@@ -80,6 +82,7 @@ PRESETS = {
         _MEMBERS[:1],
         # nothing stops it early, so that it goes in small steps
         {**_TREES, "learning_rate": 0.03, "n_estimators": 100, "early_stopping_rounds": None},
+        stopped={"n_estimators": 1000, "early_stopping_rounds": 50},
     ),
     "balanced": Preset(3, _MEMBERS, _CROSS_FITTED),
     "best": Preset(5, _MEMBERS, _CROSS_FITTED),
@@ -92,7 +95,7 @@ AUTO, ONE_BOOSTER = "balanced", "fast"
 
 
 def resolve_preset(
-    params: Mapping[str, Any], member: MemberSettings | None = None
+    params: Mapping[str, Any], member: MemberSettings | None = None, *, is_stopped: bool = False
 ) -> dict[str, Any]:
     """Return the parameters of a Ranker with those of its preset in the place of ``None``.
 
@@ -100,6 +103,7 @@ def resolve_preset(
     ----------
     params : what ``Ranker.get_params`` returns.
     member : one of the preset's, whose own trees are meant.
+    is_stopped : whether queries are given to stop by.
 
     Examples
     --------
@@ -113,6 +117,9 @@ def resolve_preset(
     check_choice("preset", name, ("auto", *PRESETS))
     name = AUTO if name == "auto" else name
     defaults = {**PRESETS[name].defaults, **({} if member is None else member.trees)}
+    stopped = PRESETS[name].stopped
+    if is_stopped and all(params.get(parameter) is None for parameter in stopped):
+        defaults |= stopped
     missing = {
         parameter: value for parameter, value in defaults.items() if params.get(parameter) is None
     }
