@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from defaults import left_out, under_noise
+from defaults import evaluation_set, left_out, under_noise
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "defaults"
 PAGE = " ".join((FOLDER / "README.md").read_text(encoding="utf-8").split())
@@ -85,3 +85,20 @@ def test_what_was_tried_under_noise():
         rows = [row for row in kept if row["variant"] == variant]
         means = [f"{mean_of_sets(rows, metric):.4f}"[1:] for metric in ("ndcg@5", "ndcg@10")]
         assert f"| {variant} | {means[0]} | {means[1]} |" in PAGE
+
+
+def test_with_an_evaluation_set():
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    section = text.partition("## With an evaluation set")[2].partition("\n## ")[0]
+    cells = [
+        line.replace("*", "").split("|")[1:-1]
+        for line in section.splitlines()
+        if "| ." in line.replace("*", "")
+    ]
+    said = {
+        (variant.strip(), noise): float(value)
+        for variant, *values in cells
+        for noise, value in zip(("0.0", "0.4"), values, strict=True)
+    }
+    assert said == pytest.approx(evaluation_set.means(), abs=6e-5)
+    assert len(said) == 14
