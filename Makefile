@@ -19,7 +19,7 @@ help:
 	@echo "make lint      ruff, mypy and the levels of the folders"
 	@echo "make check-install  build, and try the wheel with the oldest and newest dependencies"
 	@echo "make format    let ruff rewrite the files"
-	@echo "make bench     speed against LightGBM's own objectives"
+	@echo "make bench     speed against LightGBM, all parts, and their tables in the documentation"
 	@echo "make docs      build the documentation, without network access; warnings are errors"
 	@echo "make results   write the pages of benchmarks/results again from the trials kept there"
 	@echo "make notebooks  run the notebooks and write their outputs into them"
@@ -52,6 +52,7 @@ format: $(VENV)/.installed-lint
 
 bench: $(VENV)/.installed-bench
 	NUMBA_CACHE_DIR=$(CACHE) $(RUN) benchmarks/speed.py --json benchmarks/results/speed.json
+	NUMBA_CACHE_DIR=$(CACHE) $(RUN) benchmarks/page_numbers.py
 
 docs: $(VENV)/.installed-docs
 	NUMBA_CACHE_DIR=$(CACHE) $(RUN) -m sphinx -W --keep-going -q docs docs/_build/html

@@ -23,7 +23,7 @@ _NUMBERED = re.compile(r"^Tree=\d+\n")
 _PARAMETERS, _END_OF_PARAMETERS = "\nparameters:\n", "\nend of parameters\n"
 # Lines of a tree that are outputs: the last two of linear leaves.
 _OUTPUTS = ("leaf_value=", "internal_value=", "leaf_const=", "leaf_coeff=")
-# What is above it, infinity above all, counts as missing in the first split of a step tree.
+# What is above it, infinity above all, counts as missing in a step tree.
 _GREATEST = float(np.finfo(np.float32).max)
 # Missing values are NaN (2 << 2) and go right, as the bit for "left" (2) is not set.
 _MISSING_RIGHT = 8
@@ -140,8 +140,9 @@ def _joined(header: str, trees: Sequence[str], rest: str) -> str:
 def step_tree(feature: int, edges: FloatArray, values: FloatArray, counts: IntArray) -> str:
     """Return the text block of a tree that is a step function of one feature.
 
-    The root sends missing values to a leaf of their own; below it, edges form a balanced search
-    tree. Every split has "missing" as its missing type, so that zero is a number like any other.
+    Edges form a search tree, balanced by rows, the greatest number being the last of them: missing
+    values go right at every split, and so to a leaf of their own behind it. Every split has
+    "missing" as its missing type, so that zero is a number like any other.
     The gain of a split is the variance of scores that it explains: those of a tree sum to its own.
 
     Parameters
@@ -151,9 +152,12 @@ def step_tree(feature: int, edges: FloatArray, values: FloatArray, counts: IntAr
     values : what each bin adds to the score; the last one is "missing".
     counts : how many rows there are in each bin, at least 1.
     """
-    n_bins = len(edges) + 1
-    thresholds, left, right = [_GREATEST], [0], [-(n_bins + 1)]
-    node_counts = [int(counts.sum())]
+    all_edges = [*map(float, edges), _GREATEST]
+    thresholds: list[float] = []
+    left: list[int] = []
+    right: list[int] = []
+    node_counts: list[int] = []
+    gains: list[float] = []
     sums, rows = np.cumsum(np.append(0.0, counts * values)), np.cumsum(np.append(0, counts))
 
     def explained(low: int, middle: int, high: int) -> float:
@@ -163,15 +167,15 @@ def step_tree(feature: int, edges: FloatArray, values: FloatArray, counts: IntAr
         difference = left_sum / n_left - right_sum / n_right
         return float(n_left * n_right / (n_left + n_right) * difference**2 / rows[-1])
 
-    gains = [explained(0, n_bins - 1, n_bins)]
-
     def grow(low: int, high: int) -> int:
         """Add nodes for bins low..high (inclusive); return the child number: a node, or ~leaf."""
         if low == high:
             return -(low + 1)
-        middle = (low + high) // 2
+        # half of the rows on each side, so that most of them meet few splits
+        half = np.searchsorted(rows, 0.5 * (rows[low] + rows[high + 1]))
+        middle = int(min(max(half - 1, low), high - 1))
         node = len(thresholds)
-        thresholds.append(float(edges[middle]))
+        thresholds.append(all_edges[middle])
         left.append(0)
         right.append(0)
         node_counts.append(int(counts[low : high + 1].sum()))
@@ -179,10 +183,10 @@ def step_tree(feature: int, edges: FloatArray, values: FloatArray, counts: IntAr
         left[node], right[node] = grow(low, middle), grow(middle + 1, high)
         return node
 
-    left[0] = grow(0, n_bins - 1)
+    grow(0, len(all_edges))
     n_nodes = len(thresholds)
     lines: dict[str, list[Any]] = {
-        "num_leaves": [n_bins + 1],
+        "num_leaves": [len(all_edges) + 1],
         "num_cat": [0],
         "split_feature": [feature] * n_nodes,
         "split_gain": [repr(gain) for gain in gains],

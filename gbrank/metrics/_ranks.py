@@ -20,8 +20,8 @@ from gbrank.core import EXACT_MATH, FloatArray, IntArray, kernel, sort_descendin
 TIES = {"average": 0, "stable": 1, "reverse": 2, "worst": 3}
 _AVERAGE, _STABLE, _REVERSE, _WORST = TIES.values()
 
-#: Lists up to this length are sorted as they come.
-_SHORT = 12
+#: Lists up to this length are ranked by counting, without a branch, as many documents at a time.
+_SHORT = 16
 
 
 class Ranking(NamedTuple):
@@ -159,9 +159,27 @@ def _rank_block(scores, bounds, depths, ties, codes, first, last, ranked, tied, 
     for i in range(longest):
         all_rows[i] = i
     buckets, ends = np.empty(longest, np.int32), np.empty(longest, np.int32)
+    short, places = np.zeros(_SHORT), np.empty(_SHORT, np.int64)
     for q in range(first, last):
         start, size = bounds[q], bounds[q + 1] - bounds[q]
         depth = min(depths[q], size)
+        if size <= _SHORT:
+            if start + _SHORT <= len(scores):
+                list_keys = scores[start : start + _SHORT]  # with some of the next lists
+            else:
+                list_keys = short
+                for i in range(size):
+                    short[i] = scores[start + i]
+            has_ties = _find_places(list_keys, size, ties == _REVERSE, places)
+            for i in range(size):
+                ranked[start + places[i]] = codes[start + i]
+                tied[start + i] = False
+            counts[q] = depth
+            if has_ties:
+                for i in range(size):
+                    keys[places[i]] = list_keys[i]
+                _mark_ties(keys, size, depth, ties, start, q, tied, counts)
+            continue
         from_keys, from_rows = scores[start : start + size], all_rows
         if ties == _REVERSE:
             for i in range(size):
@@ -176,15 +194,58 @@ def _rank_block(scores, bounds, depths, ties, codes, first, last, ranked, tied, 
             )
             from_keys, from_rows = spare_keys, spare_rows
         _sort(from_keys, from_rows, count, keys, rows, spare_keys, spare_rows, buckets, ends)
-        while count > depth and keys[count - 1] < keys[depth - 1]:
-            count -= 1  # documents that are not even tied with the last one wanted
         for i in range(count):
             ranked[start + i] = codes[start + rows[i]]
             tied[start + i] = False
-        if (ties == _AVERAGE) | (ties == _WORST):
-            for i in range(count - 1):
-                tied[start + i] = keys[i] == keys[i + 1]
-        counts[q] = count
+        _mark_ties(keys, count, depth, ties, start, q, tied, counts)
+
+
+@kernel()
+def _mark_ties(keys, count, depth, ties, start, q, tied, counts):
+    """Count the documents that are wanted, or tied with the last of these, and say which are."""
+    while count > depth and keys[count - 1] < keys[depth - 1]:
+        count -= 1
+    if (ties == _AVERAGE) | (ties == _WORST):
+        for i in range(count - 1):
+            tied[start + i] = keys[i] == keys[i + 1]
+    counts[q] = count
+
+
+@kernel(EXACT_MATH)
+def _find_places(keys, size, last_first, places):
+    """Find the rank, from 0, of each of the first ``size`` keys; return whether any are equal.
+
+    A key's rank is the number of higher ones, and of equal ones before it (behind it, if
+    ``last_first``). There are ``_SHORT`` keys, of which the rest does not matter: eight are counted
+    side by side, in one vector register, without a branch.
+    """
+    for low in range(0, size, 8):
+        key0, key1, key2, key3 = keys[low], keys[low + 1], keys[low + 2], keys[low + 3]
+        key4, key5, key6, key7 = keys[low + 4], keys[low + 5], keys[low + 6], keys[low + 7]
+        n0 = n1 = n2 = n3 = n4 = n5 = n6 = n7 = 0
+        for j in range(size):
+            key = keys[j]
+            n0 += key > key0
+            n1 += key > key1
+            n2 += key > key2
+            n3 += key > key3
+            n4 += key > key4
+            n5 += key > key5
+            n6 += key > key6
+            n7 += key > key7
+        places[low], places[low + 1], places[low + 2], places[low + 3] = n0, n1, n2, n3
+        places[low + 4], places[low + 5], places[low + 6], places[low + 7] = n4, n5, n6, n7
+    total = 0
+    for i in range(size):
+        total += places[i]
+    if 2 * total == size * (size - 1):  # 0 + 1 + ... without ties, and less with any
+        return False
+    for i in range(1, size):
+        for j in range(i):
+            equal = keys[j] == keys[i]
+            places[i] += equal & (not last_first)
+            places[j] += equal & last_first
+    return True
 
 
 @kernel()
@@ -239,7 +300,7 @@ def _sort(from_keys, from_rows, size, keys, rows, spare_keys, spare_rows, bucket
     Dealing the keys into as many buckets as there are keys puts a list without a long tail almost
     in order, so that the sort takes O(m).
     """
-    if size > _SHORT and _deal(from_keys, size, buckets, ends):
+    if _deal(from_keys, size, buckets, ends):
         end = 0
         for i in range(size):
             start, end = end, end + ends[i]

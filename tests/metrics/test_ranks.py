@@ -37,7 +37,7 @@ def _rank(scores, sizes, k, ties, labels=None):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_order_and_ties_are_those_of_a_stable_sort(shape, k):
     rng = np.random.default_rng(0)
-    sizes = [1, 2, 5, 13, 40, 100, 301]
+    sizes = [1, 2, 5, 8, 9, 13, 16, 17, 40, 100, 301, 7]  # lists up to 16 are counted
     lists = [SHAPES[shape](rng, size) for size in sizes]
     labels = [rng.integers(0, 3, size).astype(float) for size in sizes]
     found = {
