@@ -6,6 +6,8 @@ about. Users click by one of three models of known strength. Every contestant th
 trees on the same lists, and is judged by NDCG@10 with the clean labels of the test queries.
 
 - position-based: looks at rank k with probability ``k ** -eta``;
+- averaged: the same, each list shown to ten users, labels being the share of them that clicked: as
+  biased, with a tenth of the variance;
 - cascade: reads on after a document without a click, and with probability 1 - strength after a
   click;
 - trust: position-based with eta = 1, and clicks what is not relevant at rank k with probability
@@ -42,8 +44,11 @@ SETS = {"MQ2008": 60, "MQ2007_partial": 30, "OHSUMED_QLN": 400, "target_types_si
 SHOWN = 10
 #: Spread of the noise that moves documents about, by that of the scores within a query.
 NOISE = 0.4
+#: Users of a list whose clicks are averaged, in the model of that name.
+USERS = 10
 MODELS = {
     "position": (0.0, 0.5, 1.0, 2.0),
+    "averaged": (1.0,),
     "cascade": (0.3, 0.6, 0.9),
     "trust": (0.2, 0.4, 0.65),
 }
@@ -80,6 +85,8 @@ def click(model: str, strength: float, chance: np.ndarray, rng: np.random.Genera
     rank = np.arange(1, SHOWN + 1)
     if model == "position":
         return rng.random(chance.shape) < rank**-strength * chance
+    if model == "averaged":
+        return rng.binomial(USERS, rank**-strength * chance) / USERS
     if model == "trust":
         believed = np.where(chance > 0, chance + (1 - chance) * strength / rank, 0)
         return rng.random(chance.shape) < believed / rank
@@ -116,7 +123,14 @@ class Lists:
         self.clean = chance[filled]
         self.lists = np.repeat(np.arange(len(shown)), filled.sum(axis=1))
         self.position = np.broadcast_to(np.arange(1, SHOWN + 1), shown.shape)[filled]
-        self.log = ClickLog(np.asarray(train.qid)[rows], rows, self.position, self.clicks)
+        users = USERS if model == "averaged" else 1
+        self.log = ClickLog(
+            np.asarray(train.qid)[rows],
+            rows,
+            self.position,
+            np.rint(users * self.clicks),
+            impressions=np.full(len(rows), users),
+        )
         self.longest = int(self.position.max())
 
     def fit(
