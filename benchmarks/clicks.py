@@ -2,6 +2,7 @@
 
     python benchmarks/clicks.py coverage --logs 100
     python benchmarks/clicks.py scale --rows 10000000
+    python benchmarks/clicks.py additive --data FOLDER --draws 2
     python benchmarks/clicks.py ranking --data FOLDER --model position --strength 1
     python benchmarks/clicks.py logs --data FOLDER
     python benchmarks/clicks.py page
@@ -11,7 +12,7 @@ Every part writes ``benchmarks/results/clicks/PART.json`` and goes on where it s
 
 import argparse
 
-from click_study import coverage, logs, page, ranking, scale, store
+from click_study import additive, coverage, logs, page, ranking, scale, store
 from common.real_data import data_folder
 
 
@@ -25,12 +26,15 @@ def main() -> None:
     one.add_argument("--logs", type=int, default=100)
     two = parts.add_parser("scale")
     two.add_argument("--rows", type=int, default=10_000_000)
+    study = parts.add_parser("additive")
+    study.add_argument("--data", help="folder of the data sets; else GBRANK_DATA")
+    study.add_argument("--draws", type=int, default=2)
     three = parts.add_parser("ranking")
     three.add_argument("--data", help="folder of the data sets; else GBRANK_DATA")
     three.add_argument("--model", choices=tuple(ranking.MODELS), default="position")
     three.add_argument("--strength", type=float, default=1.0)
     three.add_argument("--folds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
-    three.add_argument("--sets", nargs="+", default=list(ranking.SETS))
+    three.add_argument("--sets", nargs="+", default=list(ranking.FOUR))
     three.add_argument("--only", nargs="+", help="contestants, if not all")
     four = parts.add_parser("logs")
     four.add_argument("--data", help="folder of the data sets; else GBRANK_DATA")
@@ -41,6 +45,8 @@ def main() -> None:
         coverage.run(given.logs)
     elif given.part == "scale":
         scale.run(given.rows)
+    elif given.part == "additive":
+        additive.run(data_folder(given.data), given.draws)
     elif given.part == "logs":
         logs.run(data_folder(given.data))
     elif given.part == "page":

@@ -244,6 +244,33 @@ def metric_losses(to_root: str) -> str:
     return f"{short_table}\n\nPaired over folds, with what each part of YetiLoss does: {page}."
 
 
+def clicks(to_root: str) -> str:
+    """What corrections of position bias close of the gap between clicks and clean labels."""
+    text = (RESULTS / "clicks" / "ranking.json").read_text(encoding="utf-8")
+    found = json.loads(text)["trials"]
+
+    def gain(strength: str, name: str, other: str) -> float:
+        pairs = [
+            trial[name] - trial[other]
+            for key, trial in found.items()
+            if key.startswith(f"position {strength} ") and {name, other} <= trial.keys()
+        ]
+        return sum(pairs) / len(pairs)
+
+    rows = []
+    for name, naive, clean in (
+        ("ips all_pairs", "naive", "clean"),
+        ("additive", "naive", "clean"),
+        ("additive", "naive lambdamart", "clean lambdamart"),
+        ("dual", "naive", "clean"),
+    ):
+        share = gain("1", name, naive) / gain("1", clean, naive)
+        unbiased = "-" if name == "dual" else f"{gain('0', name, naive):+.4f}"
+        rows.append([f"{name}, of {naive} to {clean}", f"{share:.0%}", unbiased])
+    heads = ["clicks simulated on four sets", "of the gap closed", "gain without any bias"]
+    return table(heads, rows)
+
+
 FILL: dict[str, Callable[[str], str]] = {
     function.__name__: function
     for function in (
@@ -256,6 +283,7 @@ FILL: dict[str, Callable[[str], str]] = {
         speed,
         large,
         metric_losses,
+        clicks,
         first_minute,
         serving,
     )

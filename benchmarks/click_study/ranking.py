@@ -6,12 +6,20 @@ about. Users click by one of three models of known strength. Every contestant th
 trees on the same lists, and is judged by NDCG@10 with the clean labels of the test queries.
 
 - position-based: looks at rank k with probability ``k ** -eta``;
+- averaged: the same, each list shown to ten users, labels being the share of them that clicked: as
+  biased, with a tenth of the variance;
 - cascade: reads on after a document without a click, and with probability 1 - strength after a
   click;
 - trust: position-based with eta = 1, and clicks what is not relevant at rank k with probability
   ``strength / k``.
 
 A document of grade r is relevant to a user with probability ``.1 + .9 (2^r - 1) / (2^max - 1)``.
+
+All train ``ClickSoftmax`` on clicks or on the probabilities above ("clean"), but "additive", which
+is what ``unbiased="additive"`` trains when no loss is named, a bias beside ``LambdaMART``;
+"additive softmax" is the same beside ``ClickSoftmax``, "naive" and "clean lambdamart" are
+its own ends. "ips true" divides by the propensities that clicks were drawn with, "ips wrong" by
+those of eta + 1.
 """
 
 import warnings
@@ -28,19 +36,24 @@ from gbrank.data import RankingData
 from gbrank.linear import LinearRanker
 from gbrank.metrics import ndcg_score
 
+#: The sets of the ranking; the choice of the additive model has three more.
+FOUR = ("MQ2008", "MQ2007_partial", "OHSUMED_QLN", "target_types_sigir2017")
 #: Lists shown of each training query.
 SETS = {"MQ2008": 60, "MQ2007_partial": 30, "OHSUMED_QLN": 400, "target_types_sigir2017": 90,
-        "f1_races": 40}  # fmt: skip
+        "f1_races": 40, "trec_object_runs": 150, "table_www2018": 400}  # fmt: skip
 SHOWN = 10
 #: Spread of the noise that moves documents about, by that of the scores within a query.
 NOISE = 0.4
+#: Users of a list whose clicks are averaged, in the model of that name.
+USERS = 10
 MODELS = {
     "position": (0.0, 0.5, 1.0, 2.0),
+    "averaged": (1.0,),
     "cascade": (0.3, 0.6, 0.9),
     "trust": (0.2, 0.4, 0.65),
 }
 TREES = {"n_estimators": 60, "num_leaves": 15, "learning_rate": 0.1, "n_jobs": 1}
-ESTIMATORS = ("pivot", "neighbours", "all_pairs", "em")
+OTHER_ESTIMATORS = ("pivot", "neighbours", "em")
 
 
 def relevance(grades: np.ndarray) -> np.ndarray:
@@ -72,6 +85,8 @@ def click(model: str, strength: float, chance: np.ndarray, rng: np.random.Genera
     rank = np.arange(1, SHOWN + 1)
     if model == "position":
         return rng.random(chance.shape) < rank**-strength * chance
+    if model == "averaged":
+        return rng.binomial(USERS, rank**-strength * chance) / USERS
     if model == "trust":
         believed = np.where(chance > 0, chance + (1 - chance) * strength / rank, 0)
         return rng.random(chance.shape) < believed / rank
@@ -84,9 +99,20 @@ def click(model: str, strength: float, chance: np.ndarray, rng: np.random.Genera
 class Lists:
     """The lists of one set and fold, with clicks."""
 
-    def __init__(self, folder: Path, name: str, fold: int, model: str, strength: float) -> None:
-        train, _, self.test = load_fold(folder, name, fold)
-        rng = np.random.default_rng(100 * fold + 7)
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        fold: int,
+        model: str,
+        strength: float,
+        *,
+        draw: int = 0,
+        judged_by: str = "test",
+    ) -> None:
+        train, valid, test = load_fold(folder, name, fold)
+        self.judge = test if judged_by == "test" else valid
+        rng = np.random.default_rng(100 * fold + 7 if draw == 0 else (draw, fold))
         train = train.take(np.arange(train.n_queries))
         shown = show(train, SETS[name], rng)
         filled = shown >= 0
@@ -97,17 +123,27 @@ class Lists:
         self.clean = chance[filled]
         self.lists = np.repeat(np.arange(len(shown)), filled.sum(axis=1))
         self.position = np.broadcast_to(np.arange(1, SHOWN + 1), shown.shape)[filled]
-        self.log = ClickLog(np.asarray(train.qid)[rows], rows, self.position, self.clicks)
+        users = USERS if model == "averaged" else 1
+        self.log = ClickLog(
+            np.asarray(train.qid)[rows],
+            rows,
+            self.position,
+            np.rint(users * self.clicks),
+            impressions=np.full(len(rows), users),
+        )
         self.longest = int(self.position.max())
 
-    def fit(self, objective: object, y: np.ndarray, **clicks: object) -> float:
-        """Return NDCG@10 on the clean labels of the test queries."""
-        ranker = Ranker(objective, preset="fast", start="zero", **TREES)
+    def fit(
+        self, objective: object, y: np.ndarray, *, trees: int | None = None, **clicks: object
+    ) -> float:
+        """Return NDCG@10 on the clean labels of the queries that judge."""
+        settings = TREES if trees is None else {**TREES, "n_estimators": trees}
+        ranker = Ranker(objective, preset="fast", start="zero", **settings)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ranker.fit(self.X, y, qid=self.lists, **clicks)
-        test = self.test
-        return round(float(ndcg_score(test.y, ranker.predict(test.X), qid=test.qid, k=10)), 5)
+        on = self.judge
+        return round(float(ndcg_score(on.y, ranker.predict(on.X), qid=on.qid, k=10)), 5)
 
     def ips(self, propensities: Propensities) -> float:
         """Return the same of clicks divided by propensities."""
@@ -135,22 +171,23 @@ class Lists:
 
 def contestants(model: str, strength: float) -> dict[str, Callable[[Lists], float]]:
     """Return what is trained, by name."""
-    shown = {"unbiased": "additive"}
     found: dict[str, Callable[[Lists], float]] = {
         "clean": lambda d: d.fit(ClickSoftmax(), d.clean),
         "naive": lambda d: d.fit(ClickSoftmax(), d.clicks),
-        "additive": lambda d: d.fit(ClickSoftmax(), d.clicks, position=d.position, **shown),
+        "ips all_pairs": lambda d: d.ips(d.estimated("all_pairs")),
+        "additive": lambda d: d.fit(None, d.clicks, position=d.position, unbiased="additive"),
         "dual": lambda d: d.fit(None, d.clicks, position=d.position, unbiased="dual"),
+        "additive softmax": lambda d: d.fit(
+            PositionBias(ClickSoftmax()), d.clicks, position=d.position
+        ),
+        "clean lambdamart": lambda d: d.fit(LambdaMART(), d.clean),
+        "naive lambdamart": lambda d: d.fit(LambdaMART(), d.clicks),
     }
-    for method in ESTIMATORS:
-        found[f"ips {method}"] = lambda d, method=method: d.ips(d.estimated(method))
     if model == "position":
         found["ips true"] = lambda d: d.ips(d.curve(strength))
         found["ips wrong"] = lambda d: d.ips(d.curve(strength + 1.0))
-        found["naive lambdamart"] = lambda d: d.fit(LambdaMART(), d.clicks)
-        found["additive lambdamart"] = lambda d: d.fit(
-            PositionBias(LambdaMART()), d.clicks, position=d.position
-        )
+    for method in OTHER_ESTIMATORS:
+        found[f"ips {method}"] = lambda d, method=method: d.ips(d.estimated(method))
     return found
 
 

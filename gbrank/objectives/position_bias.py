@@ -46,7 +46,7 @@ class PositionBias(LearnsBias, WrappedObjective):
         L2 penalty on the bias, per row; LightGBM's ``lambdarank_position_bias_regularization``.
     learning_rate : float or "auto", default="auto"
         Share of a Newton step that the bias takes per tree; "auto" for LightGBM's, or 0.1 where
-        that is not visible.
+        that is not visible. Whole steps diverge beside softmax losses, as positions share a list.
     n_jobs : int, default=None
         Threads of a step.
 
