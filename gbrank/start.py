@@ -365,10 +365,11 @@ def _fit_linear(
     its rows have the scores of the trees.)
     """
     gain = getattr(objective, "gain", None)
-    # an objective without gains takes labels that exp has none for, and a linear fit needs no
-    # correction for noise
-    if gain is None or has_negative_gains(gain):
+    if gain is None:  # an objective without gains takes labels that exp has none for
         gain = "exp" if data.y.max(initial=0.0) <= _LARGEST_LABEL else "linear"
+    elif has_negative_gains(gain):
+        # targets are centred within queries: gains corrected for noise may count from their lowest
+        gain = np.asarray(gain, dtype=np.float64) - np.min(gain)
     linear = LinearRanker(relative=relative, gain=gain, random_state=seed)
     drawn, held_out = linear.fit_data(data, steps, signs)
     scores = linear.scores(data.X, data.layout)
