@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import lightgbm as lgb
 import numpy as np
 from comparison.sets import Queries, load_fold
-from comparison.table import METRICS, Run, Table
+from comparison.table import METRICS, Run, Table, table_path
 from tuning_page import write_page
 
 import gbrank
@@ -277,7 +277,7 @@ def warm_up() -> None:
 
 def run(folder: Path, name: str, method: str, number: int, budget: float) -> None:
     """Run a method on a fold of a set, unless that was done, and keep what every query got."""
-    path = RESULTS / "tuning" / f"{name}.npz"
+    path = table_path(RESULTS / "tuning", name)
     model = method if method == "Ranker()" else f"{method}, {budget:g} s"
     fold = load_fold(folder, name, number)
     table = Table(path, fold.all_qid)
