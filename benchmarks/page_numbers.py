@@ -222,16 +222,16 @@ def large(to_root: str) -> str:
     heads = ["rows of 136 features", "time over `rank_xendcg`", "time over `lambdarank`",
              "NDCG@10", "of `rank_xendcg`", "of `lambdarank`"]  # fmt: skip
     what = (
-        "A fit of 100 trees of `Ranker(preset=\"fast\")`, which sees half of the features a tree and\n"
-        "starts from a linear ranker, on synthetic data, which suit such a start:"
+        'A fit of 100 trees of `Ranker(preset="fast")`, which sees half of the features a tree\n'
+        "and starts from a linear ranker, on synthetic data, which suit such a start:"
     )
     [whole] = kept["as it comes"]
     ours, theirs = whole["NDCG@10"]
     as_it_comes = (
         f"`Ranker()` as it comes, on {whole['documents']:,} such rows and one thread: "
-        f"{whole['time of Ranker() over lambdarank']:.2f} of the\nCPU time of `lambdarank` at a rate "
-        f"of .05, up to 500 trees, stopped early by a tenth of the\nqueries; NDCG@10 {short(ours)} "
-        f"against {short(theirs)}."
+        f"{whole['time of Ranker() over lambdarank']:.2f} of the\n"
+        "CPU time of `lambdarank` at a rate of .05, up to 500 trees, stopped early by a tenth of the\n"
+        f"queries; NDCG@10 {short(ours)} against {short(theirs)}."
     )
     return f"{what}\n\n{table(heads, rows)}\n\n{as_it_comes}"
 
