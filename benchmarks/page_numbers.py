@@ -230,8 +230,8 @@ def large(to_root: str) -> str:
     as_it_comes = (
         f"`Ranker()` as it comes, on {whole['documents']:,} such rows and one thread: "
         f"{whole['time of Ranker() over lambdarank']:.2f} of the\n"
-        "CPU time of `lambdarank` at a rate of .05, up to 500 trees, stopped early by a tenth of the\n"
-        f"queries; NDCG@10 {short(ours)} against {short(theirs)}."
+        "CPU time of `lambdarank` at a rate of .05, up to 500 trees, stopped early by a tenth of\n"
+        f"the queries; NDCG@10 {short(ours)} against {short(theirs)}."
     )
     return f"{what}\n\n{table(heads, rows)}\n\n{as_it_comes}"
 
