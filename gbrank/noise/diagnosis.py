@@ -325,7 +325,12 @@ def _look_blocks(found: Diagnosis) -> list[Block]:
     ]  # fmt: skip
     return [
         ("section", "look", "Labels worth a second look"),
-        ("table", "By what the metric of their query would change; the first 20", heads, body),
+        (
+            "table",
+            "The likeliest to be wrong, with the change of their query's metric; the first 20",
+            heads,
+            body,
+        ),
     ]
 
 

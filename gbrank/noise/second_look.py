@@ -1,4 +1,4 @@
-"""Labels most worth a second look: by what the metric would change if they were wrong."""
+"""Labels most worth a second look: the likeliest to be wrong, with what the metric would change."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +40,7 @@ def find_suspects(
     metric: Metric,
     estimate: NoiseEstimate,
 ) -> Suspects:
-    """Rank rows by the expected change of the metric; rows are in the order of the layout.
+    """Rank rows by the chance that they are wrong; rows are in the order of the layout.
 
     Parameters
     ----------
@@ -61,7 +61,8 @@ def find_suspects(
     scores = probabilities @ gains
     effects = _changes(labels, scores, layout, metric, candidates, probabilities.shape[1])
     change[candidates] = (np.abs(effects) * posterior[candidates]).sum(axis=1)
-    order = np.lexsort((-chance, -change))
+    # not by the change first: by it few of the errors that were put in are found
+    order = np.lexsort((-change, -chance))
     return Suspects(order, chance, change, others.argmax(axis=1))
 
 

@@ -71,7 +71,7 @@ def test_pair_noise_of_a_matrix_is_that_of_labels_drawn_by_it():
     assert true_shares(matrix, matrix @ shares) == pytest.approx(shares)
 
 
-def test_second_look_is_ranked_by_what_the_metric_would_change():
+def test_second_look_is_ranked_by_chance_and_says_what_the_metric_would_change():
     """The change of a row is that of the metric computed again with each other grade."""
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 3, 12)
@@ -91,7 +91,7 @@ def test_second_look_is_ranked_by_what_the_metric_would_change():
             ]
             change += chances[row, grade] * abs(values[1] - values[0])
         assert found.change[row] == pytest.approx(change, abs=1e-9)
-    assert (np.diff(found.change[found.rows]) <= 0).all()
+    assert (np.diff(found.chance[found.rows]) <= 0).all()
 
 
 def _not_certain():
