@@ -8,8 +8,9 @@ Every model is trained for one metric: it stops when that metric of the validati
 improved for 30 trees, 300 at most, at learning rate 0.1, and the metric of the test queries is
 kept. The losses of gbrank have one booster of ``Ranker(preset="fast")``, with its trees and its
 linear start; peers have their own defaults; one thread. CatBoost's mode for NDCG has the gains of
-the metric (``dcg_type=Exp``). Folds 1 and 2 are not untouched: about 15 variants were tried on them
-with test values in sight, and gbrank's rows of fold 1, first run from zero, were replaced by ones
+the metric (``dcg_type=Exp``) in the place of its linear ones, with which fold 1 was run first.
+Folds 1 and 2 are not untouched: about 15 variants were tried on them with test values in sight,
+and gbrank's rows of fold 1, first run from zero, were replaced by ones
 with the linear start (chosen on validation queries) after fold 1 had been seen. Nothing was chosen
 after folds 3 to 5 were run. Fold 5 of the two largest sets was not run for all models. Compare
 losses of gbrank with each other to see what a loss is worth, with peers to see the whole.
