@@ -25,15 +25,17 @@ class Difference:
     p: float
 
 
-def over_folds(differences: np.ndarray) -> Difference:
-    """Compare by folds of several data sets, (sets, folds), with Nadeau and Bengio's correction.
+def over_folds(differences: np.ndarray | list[np.ndarray]) -> Difference:
+    """Compare by folds of several data sets, a row a set, with Nadeau and Bengio's correction.
 
     Sets are independent of each other; folds of a set are not, as they share training queries. The
     variance of a set's mean over J folds is (1/J + test/training) times that of its folds.
     """
-    n_sets, n_folds = differences.shape
-    variances = differences.var(axis=1, ddof=1) * (1 / n_folds + TEST_OVER_TRAINING)
-    mean, error = float(differences.mean()), float(np.sqrt(variances.sum()) / n_sets)
+    n_folds = np.array([len(of_set) for of_set in differences])
+    of_folds = np.array([of_set.var(ddof=1) for of_set in differences])
+    variances = of_folds * (1 / n_folds + TEST_OVER_TRAINING)
+    mean = float(np.mean([of_set.mean() for of_set in differences]))
+    error = float(np.sqrt(variances.sum()) / len(n_folds))
     if error == 0:
         return Difference(mean, error, 1.0 if mean == 0 else 0.0)
     # Welch and Satterthwaite: as many degrees of freedom as the variances are even
