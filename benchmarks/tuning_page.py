@@ -172,6 +172,7 @@ loss too where their library has several (XGBoost `rank:ndcg` and `rank:pairwise
 
 These budgets are short, and few folds were run: differences of single sets are mostly chance.
 """
-_LOOKS = """After a first look at test queries of table_www2018, fold 1, the blend of tuned trials
-was made to shrink towards the defaults: that set is no clean judge of this step.
+_LOOKS = """
+After a first look at test queries of table_www2018, fold 1, the blend of tuned trials was made
+to shrink towards the defaults: that set is no clean judge of this step.
 """
