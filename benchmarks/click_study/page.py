@@ -161,7 +161,9 @@ def _interval(own: Trials, name: str, naive: str, clean: str) -> str:
 def _gap(own: Trials) -> list[str]:
     """Return a table of shares of the gap; nothing where there is no gap to speak of."""
     gaps = [t["clean"] - t["naive"] for t in own.values() if {"clean", "naive"} <= t.keys()]
-    if not gaps or np.mean(gaps) < 0.01:
+    if not gaps:
+        return []
+    if np.mean(gaps) < 0.01:
         return ["There is no gap between naive clicks and clean labels to close."]
     unseen = {key: trial for key, trial in own.items() if int(key.split()[1]) in UNSEEN}
     rows = []
