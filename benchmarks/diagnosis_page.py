@@ -98,7 +98,7 @@ def corrected(kept: dict[str, Any]) -> str:
         "what they lack is variance. Of the estimated matrix only columns that had anchors are "
         "used; where none had, it corrects nothing. The first matrix was chosen on other sets "
         "(table_www2018, trec_object_runs, f1_races, target_types_sigir2017), where bias takes a "
-        "large part, and these four were looked at once.\n\n" + "\n".join(parts)
+        "large part, and for it these four were looked at once.\n\n" + "\n".join(parts)
     )
 
 
