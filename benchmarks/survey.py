@@ -95,7 +95,7 @@ def page() -> str:
         "noisy as those of training unless a column says that they are clean. In brackets: the "
         f"share of training labels that really differ.\n\n{texts[0]}\n\nAgainst `{BASE}`, "
         "paired by set, with 95% intervals over the sets (Student's t, each set one value); in "
-        "bold where the interval leaves out 0, without correction for the number of comparisons.\n\n"
+        "bold where the interval leaves out 0, not corrected for the number of comparisons.\n\n"
         f"{texts[1]}\n\n![What noise costs, mean of {n_sets} real data sets](survey.png)\n"
     )
 
