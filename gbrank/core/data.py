@@ -122,7 +122,7 @@ class RankingData:
         layout = QueryLayout.from_either(qid, group, count_rows_of(X))
         data = cls(
             X,
-            None if y is None else check_labels(one_column(y), layout, signed=signed),
+            None if y is None else _check_y(y, layout, signed),
             qid if qid is not None else np.repeat(np.arange(layout.n_queries), layout.sizes),
             None if sample_weight is None else _row_weights(sample_weight, layout),
             None
@@ -240,13 +240,17 @@ def _as_places(name: str, places: ArrayLike) -> IntArray:
     return values.astype(np.int64)
 
 
+def _check_y(y: ArrayLike, layout: QueryLayout, signed: bool) -> FloatArray:
+    return check_labels(one_column(y), layout, signed=signed, name="labels (y)")
+
+
 def _row_weights(weight: ArrayLike, layout: QueryLayout) -> FloatArray:
     values = one_column(weight, "sample_weight")
     if values.shape == (layout.n_queries,) and layout.n_queries != layout.n_rows:
         by_query = check_query_weights(weight, layout)
         checked: FloatArray = layout.unsort(np.repeat(by_query, layout.sizes))
     else:
-        checked = check_weights(weight, layout)
+        checked = check_weights(weight, layout, name="weights (sample_weight)")
     if not np.any(checked):
         raise ValueError("sample weights must contain at least one non-zero number")
     return checked

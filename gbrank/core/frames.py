@@ -205,6 +205,7 @@ def as_lightgbm_input(X: Any) -> Any:
     if _is_arrow(X) and not all(_is_number(field.type) for field in X.schema):
         X = _arrow_to_pandas(X)
     if hasattr(X, "dtypes") and is_table(X):
+        _refuse_text(X)
         _refuse_strange_categories(X)
     return X
 
@@ -287,6 +288,16 @@ def _arrow_to_pandas(table: Any) -> Any:
             'columns that are not numbers need pandas: pip install "gbrank[pandas]"'
         ) from error
     return table.to_pandas()
+
+
+def _refuse_text(frame: Any) -> None:
+    """Refuse columns of text, with what is to be done about them."""
+    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
+        if str(dtype).startswith(("object", "str")):
+            raise ValueError(
+                f"column {name!r} of X holds text or objects (dtype {dtype}), where numbers or "
+                f"categories are needed: X[{name!r}] = X[{name!r}].astype('category'), or drop it"
+            )
 
 
 def _refuse_strange_categories(frame: Any) -> None:

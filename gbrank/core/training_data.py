@@ -93,8 +93,12 @@ class TrainingData:
         return given
 
     def training_of(self, scores: Any) -> Any:
-        """Return the object that lives as long as this training does: its one buffer of scores."""
-        return scores
+        """Return the object that lives as long as this training does: its Booster.
+
+        Where it cannot be found, its one buffer of scores must do.
+        """
+        booster = find_caller("lightgbm.basic", "train_set")
+        return scores if booster is None else booster
 
     @property
     def iteration(self) -> int | None:
@@ -146,6 +150,28 @@ class TrainingData:
         used_rows = np.bincount(query_of_row[np.asarray(used)], minlength=len(sizes))
         torn = (used_rows > 0) & (used_rows < sizes)
         return int(np.argmax(torn)) if torn.any() else None
+
+
+def calling_training() -> TrainingData | None:
+    """Return the data of the LightGBM training that is calling; ``None`` if none is.
+
+    LightGBM's scikit-learn wrapper hands on arrays alone, but its Booster is among the callers.
+    """
+    booster = find_caller("lightgbm.basic", "train_set")
+    dataset = getattr(booster, "train_set", None)
+    return None if dataset is None else TrainingData(dataset)
+
+
+def is_same_array(kept: Any, given: Any) -> bool:
+    """Return whether two arrays are one; or equal, as XGBoost hands out copies.
+
+    Parameters
+    ----------
+    kept, given : arrays, or ``None``.
+    """
+    if kept is given:
+        return True
+    return kept is not None and given is not None and np.array_equal(kept, given)
 
 
 def read_dataset(thing: Any) -> TrainingData | DMatrixData | None:

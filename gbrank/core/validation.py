@@ -139,12 +139,19 @@ def check_probabilities(probabilities: ArrayLike, name: str) -> FloatArray:
 
 
 def check_labels(
-    labels: ArrayLike, layout: QueryLayout | None = None, *, signed: bool = False
+    labels: ArrayLike,
+    layout: QueryLayout | None = None,
+    *,
+    signed: bool = False,
+    name: str = "labels",
 ) -> FloatArray:
-    """Return labels as contiguous float64; refuse all but finite numbers >= 0 (or ``signed``)."""
-    values = as_numbers(labels, "labels")
-    _check_length(values, layout, "labels")
-    expected = "labels must be finite numbers" + ("" if signed else " >= 0")
+    """Return labels as contiguous float64; refuse all but finite numbers >= 0 (or ``signed``).
+
+    ``name`` is what errors call them.
+    """
+    values = as_numbers(labels, name)
+    _check_length(values, layout, name)
+    expected = f"{name} must be finite numbers" + ("" if signed else " >= 0")
     _refuse_outside(-np.inf if signed else 0.0, values, layout, expected)
     return values
 
@@ -162,11 +169,16 @@ def check_scores(scores: ArrayLike, layout: QueryLayout | None = None) -> FloatA
     return values
 
 
-def check_weights(weights: ArrayLike, layout: QueryLayout | None = None) -> FloatArray:
-    """Return weights, one per row, as contiguous float64; refuse NaN, infinities and negatives."""
-    values = as_numbers(weights, "weights")
-    _check_length(values, layout, "weights")
-    _refuse_outside(0.0, values, layout, "weights must be finite numbers >= 0")
+def check_weights(
+    weights: ArrayLike, layout: QueryLayout | None = None, *, name: str = "weights"
+) -> FloatArray:
+    """Return weights, one per row, as contiguous float64; refuse NaN, infinities and negatives.
+
+    ``name`` is what errors call them.
+    """
+    values = as_numbers(weights, name)
+    _check_length(values, layout, name)
+    _refuse_outside(0.0, values, layout, f"{name} must be finite numbers >= 0")
     return values
 
 

@@ -13,9 +13,11 @@ from gbrank.core import (
     FloatArray,
     QueryLayout,
     TrainingData,
+    calling_training,
     check_labels,
     check_scores,
     check_weights,
+    is_same_array,
     read_dataset,
     training_params,
 )
@@ -76,12 +78,12 @@ class Feval:
 
         For XGBoost's (preds, dmatrix): (name, value).
         """
-        data, n_jobs = read_dataset(b), None
+        data = read_dataset(b)
         if data is not None:  # the form of lgb.train and xgb.train
             labels, scores = data.labels, data.scores(a)
-            weight, group, n_jobs = data.weight, data.group, data.n_threads
+            weight, group = data.weight, data.group
         else:
-            labels, scores = a, b
+            labels, scores, data = a, b, calling_training()
         if group is None:
             raise ValueError(
                 f"{self.name} needs to know the queries: give group to the lgb.Dataset, "
@@ -98,8 +100,10 @@ class Feval:
                 self._check_own_metrics(training_params(b))
             binding = self._bind(owner, labels, weight, group)
         checked = check_scores(scores, binding.layout)
-        in_lightgbm = isinstance(data, TrainingData) and self.metric.n_jobs in (None, n_jobs)
-        n_jobs = self.metric.n_jobs or n_jobs
+        of_library = None if data is None else data.n_threads
+        own = (metric.n_jobs for metric in self.metrics.values())
+        n_jobs = next((each for each in own if each is not None), of_library)
+        in_lightgbm = isinstance(data, TrainingData) and n_jobs == of_library
         results: list[Result] = []
         every = measure_all(binding.bound, checked, n_jobs, in_lightgbm=in_lightgbm)
         for (name, metric), values in zip(self.metrics.items(), every, strict=True):
@@ -175,9 +179,9 @@ class _Binding:
         return (
             self.owner is not None
             and self.owner() is owner
-            and (self.labels is None or _same(self.labels, labels))
-            and _same(self.weight, weight)
-            and _same(self.group, group)
+            and (self.labels is None or is_same_array(self.labels, labels))
+            and is_same_array(self.weight, weight)
+            and is_same_array(self.group, group)
         )
 
 
@@ -256,9 +260,3 @@ def _query_weights(weight: Any, layout: QueryLayout) -> FloatArray:
     total = np.concatenate(([0.0], np.cumsum(check_weights(weight, layout))))
     sums: FloatArray = np.diff(total[layout.bounds])
     return sums / np.maximum(layout.sizes, 1)
-
-
-def _same(kept: Any, given: Any) -> bool:
-    if kept is given:
-        return True
-    return kept is not None and given is not None and np.array_equal(kept, given)

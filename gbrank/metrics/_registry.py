@@ -138,8 +138,12 @@ def _suggest(name: str) -> str:
 
 def _read_cutoff(name: str, text: str) -> int | float:
     try:
-        return int(text) if text.isdecimal() else float(text)
+        cutoff = int(text) if text.isdecimal() else float(text)
     except ValueError:
+        cutoff = 0
+    if not (cutoff >= 1 if isinstance(cutoff, int) else 0 < cutoff <= 1):
         raise ValueError(
-            f"the cut-off of {name!r} must be an integer or a fraction, got {text!r}"
-        ) from None
+            f"the cut-off of {name!r} must be an integer >= 1 or a fraction of the list in (0, 1], "
+            f"got {text!r}"
+        )
+    return cutoff

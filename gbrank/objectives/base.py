@@ -23,13 +23,14 @@ from gbrank.core import (
     IntArray,
     QueryLayout,
     TrainingData,
+    calling_training,
     check_labels,
     check_positions,
     check_scores,
     compute_gains,
     count_rows,
+    is_same_array,
     read_dataset,
-    training_params,
 )
 from gbrank.objectives._lightgbm_params import read_lightgbm_params
 from gbrank.objectives._training import Adjustment, Step, Training, single_weights
@@ -425,24 +426,27 @@ class Objective(BaseEstimator, ABC):
         LightGBM's scikit-learn wrapper counts parameters and fills all four; ``lgb.train`` and
         ``xgb.train`` pass two, the second of which is the ``Dataset`` or ``DMatrix``.
         """
-        data, position = read_dataset(b), None
-        if data is not None:
-            scores, labels, weight, group = data.scores(a), data.labels, data.weight, data.group
-            position = data.position
+        handed = read_dataset(b)
+        if handed is not None:
+            scores, labels, weight, group = (
+                handed.scores(a), handed.labels, handed.weight, handed.group
+            )  # fmt: skip
         else:
-            labels, scores = a, b
+            labels, scores = a, b if isinstance(b, np.ndarray) else np.asarray(b, dtype=np.float64)
+        position = None if handed is None else handed.position
+        data = calling_training() if handed is None else handed
         sources = (labels, weight, group, position)
         owner = scores if data is None else data.training_of(scores)
         training, made_from = self._find_training(owner)
-        if training is None or not all(map(_is_same, made_from, sources)):
+        if training is None or not all(map(is_same_array, made_from, sources)):
             iteration = 0 if training is None else training.iteration
-            n_jobs = self.n_jobs
+            n_jobs, bound = self.n_jobs, self
             self._check_position(position)
             if data is not None:
                 _check_training_data(data)
                 n_jobs = data.n_threads if n_jobs is None else n_jobs
                 iteration = data.first_iteration if training is None else iteration
-            bound = self.with_lightgbm_params(training_params(b) if data is None else data.params)
+                bound = self.with_lightgbm_params(data.params)
             training = bound.bind(
                 labels, group, weight, position=position, iteration=iteration, n_jobs=n_jobs
             )
@@ -451,7 +455,9 @@ class Objective(BaseEstimator, ABC):
             check_scores(scores, training.layout)
             if getattr(self, "observations", None) is None and not self.needs_observations:
                 _warn_of_nothing_to_rank(labels, training.layout)
-            self._keep_training(owner, training, sources)
+            # Arrays of one's own may be changed in place between two calls, those of a library not.
+            kept = sources if data is not None else tuple(map(_copy_of, sources))
+            self._keep_training(owner, training, kept)
         if data is not None and data.iteration is not None:
             training.iteration = data.iteration
         return training.advance(scores)
@@ -469,9 +475,8 @@ class Objective(BaseEstimator, ABC):
             )
 
     # --- the state of trainings under way ------------------------------------------------------
-    # LightGBM hands over one scores buffer per booster, the same object at every call. The buffer
-    # is therefore what a training belongs to, held by weak reference: its id alone may be reused.
-    # Of XGBoost it is the Booster.
+    # A training belongs to the Booster that calls or, where none does, to the array of scores: held
+    # by weak reference, as an id alone may be used again.
 
     def _find_training(self, owner: Any) -> tuple[Training | None, tuple[Any, ...]]:
         reference, training, sources = self._trainings().get(id(owner), (None, None, ()))
@@ -508,11 +513,8 @@ class Objective(BaseEstimator, ABC):
         return twin
 
 
-def _is_same(kept: Any, given: Any) -> bool:
-    """Return whether two arrays are one; or equal, as XGBoost hands out copies."""
-    if kept is given:
-        return True
-    return kept is not None and given is not None and np.array_equal(kept, given)
+def _copy_of(values: Any) -> Any:
+    return None if values is None else np.array(values)
 
 
 def _warn_of_nothing_to_rank(labels: Any, layout: QueryLayout) -> None:

@@ -70,12 +70,12 @@ FAILURES = {
     "train small.csv --label grade --qid nope --model m": "small.csv has no column 'nope'",
     "train small.csv --label grade --qid query --drop x --model m": "has no column 'x'",
     "train small.csv --label grade --qid query --weight w --model m": "has no column 'w'",
-    "train gaps.csv --model m": "gaps.csv: labels must be finite numbers >= 0, but row 1",
-    "train below.csv --model m": "below.csv: labels must be finite numbers >= 0, but row 1",
+    "train gaps.csv --model m": "gaps.csv: labels (y) must be finite numbers >= 0, but row 1",
+    "train below.csv --model m": "below.csv: labels (y) must be finite numbers >= 0, but row 1",
     "train small.csv --valid below.csv --label grade --qid query --drop url --model m": (
         "below.csv has no column 'grade'"
     ),
-    "train texts.csv --model m": "texts.csv: labels must be numbers",
+    "train texts.csv --model m": "texts.csv: labels (y) must be numbers",
     "train only_labels.csv --model m": "only_labels.csv has no columns of features",
     "train no_rows.csv --model m": "no_rows.csv has no rows",
     "train nothing.csv --model m": "nothing.csv is not a readable csv file",

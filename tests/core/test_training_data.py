@@ -1,11 +1,15 @@
 """What is read of LightGBM's Dataset, against Datasets of LightGBM itself."""
 
+import gc
+import weakref
+
 import lightgbm as lgb
 import numpy as np
 import pytest
 
-from gbrank import XENDCG
-from gbrank.core import TrainingData
+from gbrank import XENDCG, LambdaMART
+from gbrank.core import TrainingData, calling_training
+from gbrank.metrics import feval
 
 GROUP = [4, 3, 5, 8]
 LABELS = np.arange(20) % 3
@@ -103,3 +107,114 @@ def test_positions_are_refused():
     data = dataset(position=np.arange(20) % 4)
     with pytest.raises(ValueError, match="position="):
         lgb.train({**PARAMS, "objective": XENDCG()}, data, 1)
+
+
+# --- LGBMRanker, which hands on arrays alone -----------------------------------------------------
+
+SKLEARN = {
+    "min_child_samples": 1,
+    "min_data_in_bin": 1,
+    "n_jobs": 1,
+    "verbose": -1,
+    "metric": "None",
+}
+
+
+def test_nobody_trains():
+    assert calling_training() is None
+
+
+def test_bagging_by_query_is_refused_in_lgbm_ranker():
+    ranker = lgb.LGBMRanker(
+        objective=LambdaMART(), bagging_by_query=True, subsample=0.5, subsample_freq=1, **SKLEARN
+    )
+    with pytest.raises(ValueError, match="bagging_by_query=True is not supported"):
+        ranker.fit(X, LABELS, group=GROUP)
+
+
+def test_lgbm_ranker_continues_with_the_random_numbers_of_one_training():
+    def fitted(n_trees, **given):
+        ranker = lgb.LGBMRanker(objective=XENDCG(), n_estimators=n_trees, **SKLEARN)
+        return ranker.fit(X, LABELS, group=GROUP, **given)
+
+    continued = fitted(3, init_model=fitted(4)).predict(X)
+    np.testing.assert_array_equal(continued, fitted(7).predict(X))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_threads_of_lgbm_ranker(n_jobs):
+    seen = []
+
+    class Watched(LambdaMART):
+        def bind(self, *args, **kwargs):
+            seen.append(kwargs["n_jobs"])
+            return super().bind(*args, **kwargs)
+
+    params = {**SKLEARN, "n_jobs": n_jobs, "n_estimators": 2}
+    lgb.LGBMRanker(objective=Watched(), **params).fit(X, LABELS, group=GROUP)
+    assert seen == [n_jobs]
+
+
+def test_threads_of_several_metrics(monkeypatch):
+    """The first metric that says how many is heard, and LightGBM where none does."""
+    import gbrank.metrics._feval as module
+
+    seen, measure = [], module.measure_all
+
+    def watched(bound, scores, n_jobs, **kwargs):
+        seen.append((n_jobs, kwargs["in_lightgbm"]))
+        return measure(bound, scores, n_jobs, **kwargs)
+
+    monkeypatch.setattr(module, "measure_all", watched)
+    one, other = feval("ndcg@3").metric, feval("map", n_jobs=2).metric
+    for metrics in ([one], [one, other]):
+        ranker = lgb.LGBMRanker(objective=LambdaMART(), n_estimators=1, **SKLEARN)
+        ranker.fit(
+            X, LABELS, group=GROUP, eval_set=[(X, LABELS)], eval_group=[GROUP],
+            eval_metric=feval(metrics),
+        )  # fmt: skip
+    assert seen == [(1, True), (2, False)]
+
+
+def test_scores_that_a_wrapper_copies():
+    """One's own function around an objective may hand on a new array at every step."""
+    plain, wrapped = XENDCG(), XENDCG()
+
+    def gradients(scores, data):
+        return wrapped(data.get_label(), scores.copy(), None, data.get_group())
+
+    expected = lgb.train({**PARAMS, "objective": plain}, dataset(), 5).predict(X)
+    got = lgb.train({**PARAMS, "objective": gradients}, dataset(), 5).predict(X)
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_a_booster_is_not_kept_alive():
+    objective = XENDCG()
+    booster = lgb.Booster({**PARAMS, "objective": "none"}, dataset())
+    booster.update(fobj=objective)
+    assert len(objective._trainings()) == 1
+    dead = weakref.ref(booster)
+    del booster
+    gc.collect()
+    assert dead() is None
+    assert not objective._trainings()
+
+
+# --- nobody's training: the arrays of a caller ---------------------------------------------------
+
+
+def test_lists_are_taken():
+    ours = LambdaMART()([0, 1, 2], [0.1, 0.2, 0.3], None, [3])
+    wanted = LambdaMART().grad_hess([0, 1, 2], [0.1, 0.2, 0.3], [3])
+    np.testing.assert_array_equal(ours, wanted)
+
+
+@pytest.mark.parametrize("which", ["labels", "weight", "group"])
+def test_arrays_that_are_changed_in_place(which):
+    given = {"labels": np.array([0.0, 1.0, 2.0]), "weight": np.ones(3), "group": np.array([2, 1])}
+    scores, objective = np.array([0.1, 0.2, 0.3]), LambdaMART()
+    objective(given["labels"], scores, given["weight"], given["group"])
+    given[which][:] = given[which][::-1] * (2.0 if which == "weight" else 1)
+    ours = objective(given["labels"], scores, given["weight"], given["group"])
+    wanted = LambdaMART().grad_hess(given["labels"], scores, given["group"], given["weight"])
+    np.testing.assert_array_equal(ours, wanted)
