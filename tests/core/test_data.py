@@ -220,11 +220,11 @@ class TestChecked:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({"y": [1, 2]}, "labels must have one entry per row: got 2 for 6 rows"),
+            ({"y": [1, 2]}, "labels \\(y\\) must have one entry per row: got 2 for 6 rows"),
             ({"y": [1, 2, 3, np.nan, 1, 1]}, r"row 3 \(query 9\) has nan"),
             ({"qid": None}, "give either qid .* got neither"),
             ({"group": [6]}, "give either qid .* got both"),
-            ({"sample_weight": [1, 2]}, "weights must have one entry per row"),
+            ({"sample_weight": [1, 2]}, "weights \\(sample_weight\\) must have one entry per row"),
             ({"sample_weight": [1, 2, -1]}, "that of query 9 is -1"),
             ({"sample_weight": [0] * 6}, "at least one non-zero"),
             ({"init_score": [np.inf] * 6}, "scores must be finite"),
@@ -239,7 +239,9 @@ class TestChecked:
 
     def test_masked_arrays_are_not_read_behind_their_masks(self):
         masked = np.ma.MaskedArray(Y, mask=[0, 0, 1, 0, 0, 0])
-        with pytest.raises(ValueError, match="labels must not be missing, but that of row 2 is"):
+        with pytest.raises(
+            ValueError, match=r"labels \(y\) must not be missing, but that of row 2 is"
+        ):
             RankingData.checked(features(), masked, QID)
         with pytest.raises(ValueError, match="must not be missing, but that of row 2 is"):
             RankingData.checked(features(), Y, QID, init_score=masked)

@@ -130,7 +130,7 @@ def test_a_failed_fit_leaves_the_model_of_the_last_one(one_worker, data):
     ranker.set_params(**wrong)
     with pytest.raises(Exception, match="monotone"):
         ranker.fit(X[:, :2], y, qid=qid)
-    with pytest.raises(ValueError, match="labels must be finite"):
+    with pytest.raises(ValueError, match=r"labels \(y\) must be finite"):
         ranker.fit(X[:, :3], bad_label(y), qid=qid)
     assert ranker.local_ is model
     assert ranker.n_features_in_ == 4

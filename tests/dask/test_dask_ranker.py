@@ -315,7 +315,7 @@ def test_bad_input_is_said_before_training(data, one_worker, cut):
     bad = np.array(data.y, dtype=float)
     bad[250] = np.nan
     fit = DaskRanker("squared", **TREES).fit
-    with pytest.raises(ValueError, match=r"partition 1: labels must be finite .*row 50"):
+    with pytest.raises(ValueError, match=r"partition 1: labels \(y\) must be finite .*row 50"):
         fit(X, cut(200, bad)[0], qid=qid)
     with pytest.raises(TypeError, match="X must be a Dask array or data frame, got ndarray"):
         fit(data.X, y, qid=qid)

@@ -147,7 +147,7 @@ def test_an_unknown_name_comes_with_the_list(make):
         make("auc")
     with pytest.raises(ValueError, match="the cut-off of 'ndcg@ten' must be an integer"):
         make("ndcg@ten")
-    with pytest.raises(ValueError, match="k must be an integer >= 1, or a fraction"):
+    with pytest.raises(ValueError, match="must be an integer >= 1 or a fraction"):
         make("ndcg@1.5")
     with pytest.raises(ValueError, match="the cut-off is given twice"):
         make("ndcg@10", k=5)

@@ -82,7 +82,7 @@ def test_threshold_says_what_is_relevant():
         (3, "metric must be one of dcg"),
         ("map@0.2", "must be an integer, got map@0.2"),
         ("map@x", "cut-off of 'map@x' must be"),
-        ("map@0", "k must be at least 1"),
+        ("map@0", "must be an integer >= 1"),
         ("recall", "give a cut-off, as in 'recall@10'"),
     ],
 )
