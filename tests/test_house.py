@@ -55,6 +55,26 @@ def test_only_exported_names_cross_a_folder():
     assert not wrong, "\n".join(wrong)
 
 
+def test_the_command_line_takes_from_rooms_what_they_export():
+    """Also by ``gbrank.room.name``, which is no import."""
+    found = [
+        (f"cli/{path.name}:{node.lineno}", f"gbrank.{node.value.attr}", node.attr)
+        for path in sorted((PACKAGE / "cli").glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr in ROOMS
+        and ast.unparse(node.value.value) == "gbrank"
+    ]
+    assert len(found) > 20
+    wrong = [
+        f"{place} uses {room}.{name}"
+        for place, room, name in found
+        if name.startswith("_") or name not in vars(importlib.import_module(room))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_room_can_be_imported_first(room):
     done = subprocess.run(
