@@ -35,6 +35,8 @@ from gbrank.boosting import (
     check_dataset,
     check_fitted_values,
     check_no_placeholders,
+    check_other_params,
+    check_prediction_arguments,
     cross_fit,
     cut_parts,
     evaluation_arguments,
@@ -534,19 +536,15 @@ class Ranker(HintsAtParameters, BaseEstimator):
                 },
             )
             return self
-        if propensity is not None or eval_position is not None:
+        if propensity is not None or eval_position is not None or clip != 0.0:
             raise ValueError(
-                "propensity and eval_position mean something with unbiased='ips', 'additive' or "
-                "'dual' only, but unbiased is None"
+                "propensity, clip and eval_position mean something with unbiased='ips', 'additive' "
+                "or 'dual' only, but unbiased is None"
             )
+        if keys is not None and preferences is None:
+            raise ValueError("keys name rows for preferences, but preferences is None")
         check_no_placeholders(self.get_params())
-        objective = resolve_objective(
-            correct_for_noise(self),
-            self.random_state,
-            self.n_jobs,
-            self.lgb_params,
-            self.eval_metric,
-        )
+        objective = resolve_objective(self)
         if isinstance(X, lgb.Dataset) and position is None:
             pass  # which brings its own
         elif (position is not None) != objective.needs_position:
@@ -699,6 +697,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
             ``start_iteration`` is for models that start from zero only.
         """
         check_is_fitted(self)
+        check_prediction_arguments(kwargs)
         features = self._features_only(X)
         trees = self._trees_to_use(num_iteration, kwargs.get("start_iteration", 0))
         kwargs.setdefault("num_threads", resolve_n_jobs(self.n_jobs))
@@ -1102,12 +1101,9 @@ class Ranker(HintsAtParameters, BaseEstimator):
         members: list[Member] = []
         starts: list[list[Start]] = []
         wanted = PRESETS[own["preset"]].members
-        chosen = correct_for_noise(self)
-        for settings in wanted if chosen is None else wanted[:1]:
-            given = settings.objective if chosen is None else chosen
-            objective = resolve_objective(
-                given, self.random_state, self.n_jobs, self.lgb_params, self.eval_metric
-            )
+        is_chosen = self.objective is not None or self.noise is not None
+        for settings in wanted[:1] if is_chosen else wanted:
+            objective = resolve_objective(self, None if is_chosen else settings.objective)
             if bound is not None:
                 objective.set_params(observations=bound)
                 plain = [
@@ -1478,35 +1474,30 @@ class Ranker(HintsAtParameters, BaseEstimator):
 # --- what others need too ------------------------------------------------------------------------
 
 
-def resolve_objective(
-    objective: Any,
-    random_state: int | None,
-    n_jobs: int | None,
-    lgb_params: Mapping[str, Any] | None = None,
-    eval_metric: Any = None,
-) -> Objective:
-    """Return the objective that the parameters of a Ranker stand for, checked; never the given one.
+def resolve_objective(ranker: Any, given: Any = None) -> Objective:
+    """Return the objective that a Ranker trains, checked; never the one that it was given.
+
+    Everything that decides it is read from the Ranker here, noise of labels included, so that
+    whoever trains and whoever says what was trained cannot differ.
 
     Parameters
     ----------
-    objective : name or instance; ``None`` for that of ``preset="fast"``.
-    random_state : seed of an objective that has none of its own.
-    n_jobs : threads of an objective that has no number of its own.
-    lgb_params : LightGBM's parameters, among which some may be the objective's.
-    eval_metric : of which the first is what an objective optimises that was given no metric.
+    ranker : an estimator with the parameters of a Ranker.
+    given : name or instance in the place of its ``objective``, and of what ``noise`` makes of that.
     """
-    if random_state is not None:
-        check_seed(random_state)
-    given = get_objective(DEFAULT_OBJECTIVE if objective is None else objective)
-    seed = int(random_state or 0)
-    if random_state is None and getattr(given, "random_state", 0) is None:
-        seed = given.value_of("random_state")
+    if ranker.random_state is not None:
+        check_seed(ranker.random_state)
+    chosen = correct_for_noise(ranker) if given is None else given
+    objective = get_objective(DEFAULT_OBJECTIVE if chosen is None else chosen)
+    seed = int(ranker.random_state or 0)
+    if ranker.random_state is None and getattr(objective, "random_state", 0) is None:
+        seed = objective.value_of("random_state")
     # explicitly, as the Ranker's random_state is LightGBM's seed, of which another would follow
-    said = {"objective_seed": seed, **(lgb_params or {})}
-    resolved: Objective = clone(given).with_lightgbm_params(said)
+    said = {"objective_seed": seed, **check_other_params(ranker.lgb_params)}
+    resolved: Objective = clone(objective).with_lightgbm_params(said)
     if resolved.n_jobs is None:
-        resolved.set_params(n_jobs=n_jobs)
-    judge = _first_metric(eval_metric)
+        resolved.set_params(n_jobs=ranker.n_jobs)
+    judge = _first_metric(ranker.eval_metric)
     if isinstance(resolved, YetiLoss) and judge is not None:
         resolved.take_metric(judge)
     resolved.check_params()
@@ -1558,13 +1549,7 @@ def set_trained(
     ranker.booster_ = boosted.booster
     if n_start_trees is None:
         ranker.booster_, n_start_trees = start.merged_into(boosted.booster, boosted.n_trees)
-    ranker.objective_ = resolve_objective(
-        correct_for_noise(ranker),
-        ranker.random_state,
-        ranker.n_jobs,
-        ranker.lgb_params,
-        ranker.eval_metric,
-    )
+    ranker.objective_ = resolve_objective(ranker)
     ranker.evals_result_ = boosted.results
     ranker.n_boosters_ = boosted.n_boosters
     ranker.start_kind_, ranker.start_coef_ = start.kind, start.coefficients

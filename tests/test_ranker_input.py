@@ -305,3 +305,52 @@ def test_a_query_of_20000_documents_and_labels_up_to_100():
             labels, scores = y[qid == query], ranker.predict(X[qid == query])
             assert labels.mean() < 55
             assert labels[np.argsort(-scores)[:50]].mean() > 80
+
+
+# --- arguments that say nothing here -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ({"pred_contribs": True}, "did you mean 'pred_contrib'"),
+        ({"ntree_limit": 1}, "no argument 'ntree_limit'"),
+        ({"num_iterations": 1}, "use num_iteration"),
+        ({"learning_rate": 1}, "no argument 'learning_rate'"),
+    ],
+)
+def test_predict_knows_its_arguments(argument, message):
+    data = make_ranking(n_queries=10, random_state=0)
+    ranker = Ranker(preset="fast", n_estimators=2).fit(data.X, data.y, qid=data.qid)
+    with pytest.raises(TypeError, match=message):
+        ranker.predict(data.X, **argument)
+    known = ranker.predict(data.X, raw_score=True, n_jobs=1, pred_early_stop=False)
+    np.testing.assert_array_equal(known, ranker.predict(data.X))
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ({"clip": 0.3}, "unbiased is None"),
+        ({"keys": np.arange(3)}, "keys name rows for preferences, but preferences is None"),
+    ],
+)
+def test_fit_refuses_arguments_that_would_be_ignored(argument, message):
+    data = make_ranking(n_queries=10, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        Ranker().fit(data.X, data.y, qid=data.qid, **argument)
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({"verbose": None}, TypeError, "verbose must be an integer, got None"),
+        ({"verbose": "a"}, TypeError, "verbose must be an integer, got 'a'"),
+        ({"lgb_params": [1]}, TypeError, r"lgb_params must be a dict or None, got \[1\]"),
+        ({"warm_start": "yes"}, ValueError, "warm_start must be True or False, got 'yes'"),
+    ],
+)
+def test_parameters_of_other_kinds(params, error, message):
+    data = make_ranking(n_queries=10, random_state=0)
+    with pytest.raises(error, match=message):
+        Ranker(**params).fit(data.X, data.y, qid=data.qid)

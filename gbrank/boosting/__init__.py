@@ -22,7 +22,11 @@ from gbrank.boosting.documents import in_lightgbm_units, mean_hessian
 from gbrank.boosting.fitted_values import check_fitted_values
 from gbrank.boosting.fold_datasets import FoldDatasets, Part
 from gbrank.boosting.held_out import HeldOut, rows_of
-from gbrank.boosting.keywords import HintsAtParameters, evaluation_arguments
+from gbrank.boosting.keywords import (
+    HintsAtParameters,
+    check_prediction_arguments,
+    evaluation_arguments,
+)
 from gbrank.boosting.model_file import (
     is_lightgbm_file,
     is_model_file,
@@ -41,6 +45,7 @@ from gbrank.boosting.model_text import (
 from gbrank.boosting.params import (
     LIGHTGBM_NAMES,
     check_bagging_by_query,
+    check_other_params,
     is_constrained,
     lightgbm_params,
     main_names,
@@ -79,6 +84,8 @@ __all__ = [
     "check_dataset",
     "check_fitted_values",
     "check_no_placeholders",
+    "check_other_params",
+    "check_prediction_arguments",
     "cross_fit",
     "cut_parts",
     "cv",

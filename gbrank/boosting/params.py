@@ -6,6 +6,7 @@ users hand on as it is (``lgb_params``) is therefore looked up by all of its nam
 
 import re
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any
 
 import lightgbm as lgb
@@ -184,6 +185,8 @@ def check_other_params(lgb_params: Mapping[str, Any] | None) -> dict[str, Any]:
     ----------
     lgb_params : parameters of LightGBM by any of their names, or ``None``.
     """
+    if lgb_params is not None and not isinstance(lgb_params, Mapping):
+        raise TypeError(f"lgb_params must be a dict or None, got {lgb_params!r}")
     given = dict(lgb_params or {})
     known = main_names() if given else {}
     for name, value in given.items():
@@ -235,3 +238,7 @@ def _check_training_params(params: Mapping[str, Any]) -> None:
         check_number("validation_fraction", share, low=0.0, high=1.0, low_open=True, also="None")
     if params["random_state"] is not None:
         check_seed(params["random_state"])
+    verbose = params["verbose"]
+    if not isinstance(verbose, Integral):
+        raise TypeError(f"verbose must be an integer, got {verbose!r}")
+    check_choice("warm_start", params["warm_start"], (True, False))
