@@ -22,6 +22,7 @@ from gbrank.boosting import (
     PRESETS,
     Blend,
     Boosted,
+    CheckedMetric,
     GrownMember,
     HeldOut,
     HintsAtParameters,
@@ -32,6 +33,7 @@ from gbrank.boosting import (
     blend_members,
     boost,
     check_columns,
+    check_columns_of_categories,
     check_dataset,
     check_fitted_values,
     check_no_placeholders,
@@ -57,6 +59,7 @@ from gbrank.boosting import (
     search_space,
     split_point,
     warn_of_no_splits,
+    with_seeds_of_later_trees,
     write_model,
 )
 from gbrank.clicks import (
@@ -75,6 +78,7 @@ from gbrank.core import (
     as_lightgbm_input,
     batches,
     check_choice,
+    check_columns_of_ids,
     check_labels,
     check_noise_matrix,
     check_positions,
@@ -657,6 +661,9 @@ class Ranker(HintsAtParameters, BaseEstimator):
             known = None if continued is None else continued.hessian_unit
             unit = mean_hessian(objective, training) if known is None else known
             params = in_lightgbm_units(params, unit, self.lgb_params)
+        if continued is not None:
+            objective.n_start_trees = continued.n_start_trees
+            params = with_seeds_of_later_trees(params, continued.n_trees)
         boosted = boost(
             params,
             objective,
@@ -712,9 +719,9 @@ class Ranker(HintsAtParameters, BaseEstimator):
                 [self.booster_.predict(rows, num_iteration=trees, **kwargs) for rows in batches(X)]
             )
         features = self._validate_features(features, reset=False)
-        predicted: FloatArray = self.booster_.predict(
-            as_lightgbm_input(features), num_iteration=trees, **kwargs
-        )
+        readable = as_lightgbm_input(features)
+        check_columns_of_categories(self.booster_, readable)
+        predicted: FloatArray = self.booster_.predict(readable, num_iteration=trees, **kwargs)
         if in_trees or predicted.ndim > 1:
             return predicted
         return predicted + self._start_scores(X, features, qid, group)
@@ -987,8 +994,14 @@ class Ranker(HintsAtParameters, BaseEstimator):
         return list(wanted) if isinstance(wanted, list | tuple) else [wanted]
 
     def _fevals(self) -> list[Callable[..., Any]]:
-        metrics = self._metrics()
-        return [feval(metric) if isinstance(metric, str) else metric for metric in metrics]
+        return [
+            feval(metric)
+            if isinstance(metric, str | Metric)
+            else metric
+            if _named_metric(metric) is not None
+            else CheckedMetric(metric)
+            for metric in self._metrics()
+        ]
 
     # --- several members, cross-fitted -----------------------------------------------------------
 
@@ -1177,6 +1190,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
     ) -> None:
         """Train on clicks without the bias of positions: see :mod:`gbrank.clicks.training`."""
         X, y, qid, group, weight = rows
+        column = qid if isinstance(qid, str) else self.qid if qid is None else None
         position, propensity, unbiased, clip = clicks
         if isinstance(X, lgb.Dataset) or y is None or others["preferences"] is not None:
             raise ValueError("unbiased needs X in memory and y, the clicks, not a Dataset")
@@ -1226,7 +1240,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
             take_rows(X, kept) if holds_out else X,
             np.asarray(plan.y)[kept],
             # a name, so that predict knows of the column
-            qid=rows[2] if isinstance(rows[2], str) else numbers[kept],
+            qid=column if column is not None and group is None else numbers[kept],
             sample_weight=None if plan.sample_weight is None else plan.sample_weight[kept],
             eval_X=eval_X,
             eval_y=eval_y,
@@ -1303,6 +1317,8 @@ class Ranker(HintsAtParameters, BaseEstimator):
             qid = self._queries_of(X, qid, caller)
         if reset:
             self.training_queries_ = None if group is not None else hash_queries(qid)
+            if group is None:
+                check_columns_of_ids(X, qid, self.qid_column_)
         X = self._validate_features(self._features_only(X), reset=reset)
         y, labels = split_labels(self.objective, y)
         data = RankingData.checked(X, y, qid, group, sample_weight, init_score, position)
@@ -1359,6 +1375,11 @@ class Ranker(HintsAtParameters, BaseEstimator):
                 "name of a column of X) or group= (the number of rows of each query). In "
                 "cross-validation, name the column with Ranker(qid=...), or enable metadata "
                 "routing and request qid"
+            )
+        if isinstance(wanted, int | np.integer):
+            raise TypeError(
+                "qid must be the query id of each row, or the name of a column of X, got "
+                f"{wanted!r}"
             )
         if not isinstance(wanted, str):
             return wanted
@@ -1605,7 +1626,7 @@ def make_member(
 
 def _named_metric(metric: Any) -> Any:
     """Return what :func:`gbrank.metrics.get_metric` takes; ``None`` for a plain function."""
-    named = metric if isinstance(metric, str) else getattr(metric, "metric", None)
+    named = metric if isinstance(metric, str | Metric) else getattr(metric, "metric", None)
     return named if isinstance(named, str | Metric) else None
 
 
@@ -1775,6 +1796,11 @@ class _Continued:
     linear_coef: FloatArray | None = None
     n_boosters: int = 1
     hessian_unit: float | None = None
+
+    @property
+    def n_trees(self) -> int:
+        """How many trees there are, those of the start apart."""
+        return int(self.booster.current_iteration()) - self.n_start_trees
 
     @classmethod
     def of(cls, model: Any) -> "_Continued":

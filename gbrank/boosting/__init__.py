@@ -1,6 +1,7 @@
 """The one room that calls LightGBM: parameters, data sets, training, model text and files."""
 
 from gbrank.boosting.blend import Blend, blend_members
+from gbrank.boosting.callbacks import CheckedMetric
 from gbrank.boosting.cross_fit import (
     GrownMember,
     Member,
@@ -13,6 +14,7 @@ from gbrank.boosting.cross_fit import (
 from gbrank.boosting.cv import cv
 from gbrank.boosting.datasets import (
     check_columns,
+    check_columns_of_categories,
     check_dataset,
     feature_names,
     linear_limits,
@@ -49,6 +51,7 @@ from gbrank.boosting.params import (
     is_constrained,
     lightgbm_params,
     main_names,
+    with_seeds_of_later_trees,
 )
 from gbrank.boosting.presets import (
     AUTO,
@@ -69,6 +72,7 @@ __all__ = [
     "PRESETS",
     "Blend",
     "Boosted",
+    "CheckedMetric",
     "FoldDatasets",
     "GrownMember",
     "HeldOut",
@@ -81,6 +85,7 @@ __all__ = [
     "boost",
     "check_bagging_by_query",
     "check_columns",
+    "check_columns_of_categories",
     "check_dataset",
     "check_fitted_values",
     "check_no_placeholders",
@@ -117,5 +122,6 @@ __all__ = [
     "split_point",
     "step_tree",
     "warn_of_no_splits",
+    "with_seeds_of_later_trees",
     "write_model",
 ]

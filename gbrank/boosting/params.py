@@ -10,6 +10,7 @@ from numbers import Integral
 from typing import Any
 
 import lightgbm as lgb
+import numpy as np
 
 from gbrank.boosting.presets import resolve_preset
 from gbrank.core import (
@@ -130,6 +131,35 @@ def lightgbm_params(ranker_params: Mapping[str, Any]) -> dict[str, Any]:
         "verbosity": verbose - 1 if verbose > 0 else verbose,
         **check_other_params(ranker_params["lgb_params"]),
     }
+
+
+def with_seeds_of_later_trees(params: Mapping[str, Any], n_trees: int) -> dict[str, Any]:
+    """Return parameters with which rows and features are drawn anew for the trees that follow.
+
+    LightGBM's draws begin again in every training: a model that goes on tree by tree would see the
+    same rows and features in every one.
+
+    Parameters
+    ----------
+    params : of LightGBM; seeds that are given there stay.
+    n_trees : how many trees there are already.
+
+    Examples
+    --------
+    >>> from gbrank.boosting.params import with_seeds_of_later_trees
+    >>> with_seeds_of_later_trees({"seed": 1}, 0)
+    {'seed': 1}
+    >>> sorted(with_seeds_of_later_trees({"seed": 1, "bagging_seed": 7}, 5))
+    ['bagging_seed', 'extra_seed', 'feature_fraction_seed', 'seed']
+    """
+    if n_trees == 0:
+        return dict(params)
+    draws = np.random.SeedSequence([int(params.get("seed") or 0), n_trees])
+    names = ("bagging_seed", "feature_fraction_seed", "extra_seed")
+    seeds = dict(zip(names, (draws.generate_state(3) >> 1).tolist(), strict=True))
+    known = main_names()
+    given = {known.get(name, name) for name in params}
+    return {**params, **{name: seed for name, seed in seeds.items() if name not in given}}
 
 
 def monotone_constraints(params: Mapping[str, Any]) -> list[int]:
