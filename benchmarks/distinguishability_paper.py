@@ -104,6 +104,10 @@ def page(kept: dict[str, Any]) -> str:
             + ", ".join(f"{each['alike']:.4f}" for each in kept["seeds"])
             + " by seed, so that they need longer lists to be told apart than either from random.",
             "",
+            '"From n" is where the first is ahead, at this and all larger n, in '
+            f"{parent.LEVEL:.0%} of queries, as in [the other study](README.md); rankers count as "
+            "told apart where all three pairs are.",
+            "",
             "| figure | claim | holds in | numbers |",
             "| --- | --- | --- | --- |",
             *rows,

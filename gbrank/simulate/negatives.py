@@ -191,7 +191,7 @@ def _draw_queries_first(bounds, added_bounds, seed, added):
             query = q
             while query == q or left[query] == 0:
                 at = np.int64(random_uniform(low, high, step) * n_queries)
-                query, step = min(at, n_queries - 1), step + 1
+                query, step = int(min(at, n_queries - 1)), step + 1
             row, size = -1, bounds[query + 1] - bounds[query]
             while row < 0 or taken_for[row] == q:
                 at = np.int64(random_uniform(low, high, step) * size)
