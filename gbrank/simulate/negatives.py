@@ -190,8 +190,9 @@ def _draw_queries_first(bounds, added_bounds, seed, added):
         for j in range(added_bounds[q], added_bounds[q + 1]):
             query = q
             while query == q or left[query] == 0:
-                at = np.int64(random_uniform(low, high, step) * n_queries)
-                query, step = int(min(at, n_queries - 1)), step + 1
+                at = int(random_uniform(low, high, step) * n_queries)
+                query = at if at < n_queries else n_queries - 1
+                step += 1
             row, size = -1, bounds[query + 1] - bounds[query]
             while row < 0 or taken_for[row] == q:
                 at = np.int64(random_uniform(low, high, step) * size)
