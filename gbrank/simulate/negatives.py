@@ -195,7 +195,8 @@ def _draw_queries_first(bounds, added_bounds, seed, added):
                 step += 1
             row, size = -1, bounds[query + 1] - bounds[query]
             while row < 0 or taken_for[row] == q:
-                at = np.int64(random_uniform(low, high, step) * size)
-                row, step = bounds[query] + min(at, size - 1), step + 1
+                at = int(random_uniform(low, high, step) * size)
+                row = int(bounds[query] + min(at, size - 1))
+                step += 1
             taken_for[row], added[j] = q, row
             left[query] -= 1
