@@ -19,6 +19,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -83,9 +84,8 @@ class Measure:
     discount: str
     k: float | None
 
-    @property
-    def metric(self) -> Any:
-        return get_metric("ndcg", discount=self.discount, k=self.k)
+    def metric(self, gain: str) -> Any:
+        return get_metric("ndcg", discount=self.discount, k=self.k, gain=gain)
 
 
 MEASURES = [
@@ -125,10 +125,10 @@ def train_models(setting: Setting, seed: int) -> dict[str, Any]:
     }
 
 
-def values_by_size(task: Task, sizes: np.ndarray) -> dict[str, np.ndarray]:
+def values_by_size(task: Task, sizes: np.ndarray, gain: str) -> dict[str, np.ndarray]:
     """Return for each measure its values for (ranker, query, size)."""
     values = {measure.name: [] for measure in MEASURES}
-    metrics = {measure.name: measure.metric for measure in MEASURES}
+    metrics = {measure.name: measure.metric(gain) for measure in MEASURES}
     for n in sizes:
         table = evaluate(
             task.first(task.labels, n),
@@ -142,32 +142,42 @@ def values_by_size(task: Task, sizes: np.ndarray) -> dict[str, np.ndarray]:
     return {name: np.stack(found, axis=-1) for name, found in values.items()}
 
 
-def study(setting: Setting, options: argparse.Namespace, seed: int) -> dict[str, Any]:
-    """Return everything that the figures and the text show."""
-    models = train_models(setting, seed)
+def study(
+    setting: Setting,
+    options: argparse.Namespace,
+    seed: int,
+    train: Callable[[Setting, int], dict[str, Any]] = train_models,
+    gain: str = "exp",
+) -> dict[str, Any]:
+    """Return everything that the figures and the text show; models are named best first."""
+    models = train(setting, seed)
     task = Task(setting, options.queries, options.documents, models, seed + 1)
     sizes = np.unique(np.linspace(50, options.documents, 100).astype(int))
-    values = values_by_size(task, sizes)
+    values = values_by_size(task, sizes, gain)
+    ranker_pairs = list(combinations(task.scores, 2))
     verdicts = {
         pair: distinguish(
             task.scores[pair[0]],
             task.scores[pair[1]],
             task.labels,
-            {measure.name: measure.metric for measure in MEASURES},
+            {measure.name: measure.metric(gain) for measure in MEASURES},
             sizes,
             group=task.group,
             n_orders=0,
             level=LEVEL,
         )
-        for pair in PAIRS
+        for pair in ranker_pairs
     }
     # Profiles from other documents, four times as many
     other = Task(setting, 4 * options.queries, options.documents, models, seed + 2)
     profiles = {
-        name: RelevanceProfile.from_scores(other.labels, scores, group=other.group, n_bins=100)
+        name: RelevanceProfile.from_scores(
+            other.labels, scores, group=other.group, n_bins=100, gain=gain
+        )
         for name, scores in other.scores.items()
     }
-    found: dict[str, Any] = {"sizes": sizes.tolist(), "measures": {}}
+    alike = float(np.corrcoef(*list(task.scores.values())[:2])[0, 1])
+    found: dict[str, Any] = {"sizes": sizes.tolist(), "alike": alike, "measures": {}}
     for measure in MEASURES:
         name = measure.name
         rankers = {}
@@ -187,7 +197,7 @@ def study(setting: Setting, options: argparse.Namespace, seed: int) -> dict[str,
                     pseudo_expectation(profiles[ranker], int(n), **spec) for n in sizes
                 ]
         pairs = {}
-        for pair in PAIRS:
+        for pair in ranker_pairs:
             verdict = verdicts[pair][name]
             pairs[" > ".join(pair)] = {
                 "first is ahead": verdict.a_better.tolist(),
@@ -502,6 +512,8 @@ def report(
         "",
         *(f"![{measure.title}](figure_{at}.png)\n" for at, measure in enumerate(MEASURES, 1)),
         *report_settings(claims, outcomes),
+        "With the paper's rankers and gains: [paper_rankers.md](paper_rankers.md).",
+        "",
         "Made by `"
         + origin["command"]
         + "` with "

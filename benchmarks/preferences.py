@@ -1,31 +1,32 @@
-"""Aggregated preferences against single ones: figures 2, 3 and 4 of Duchi, Mackey, Jordan (2013).
+"""Aggregated preferences against single ones: figures 3 and 4 of Duchi, Mackey, Jordan (2013).
 
     python benchmarks/preferences.py --data FOLDER     # writes benchmarks/results/preferences/
     python benchmarks/preferences.py --quick           # synthetic data only, a minute
 
 From the labels of a data set n comparisons are drawn (Bradley-Terry: query, then pair, uniformly),
 as many per query as the paper has: 20, 40, 80 and 160. ``UStatistic`` trains on aggregates of k of
-them (mean log-odds, then squared error against normalised gains, equation 28), the baseline on the
-comparisons themselves (``PairwiseLogistic``, equation 29), the reference on the scores that
-aggregates tend to (equation 27). Not in the paper: ``PreferenceLogistic`` (equation 23), and
+them (mean log-odds, then squared error against normalised gains, equation 28, as printed and with
+gains counted from the mean of their list), the baseline on the comparisons themselves
+(``PairwiseLogistic``, equation 29), the reference on the scores that aggregates tend to (equation
+27). Not in the paper, and with the first seeds only: ``PreferenceLogistic`` (equation 23), and
 Bradley-Terry instead of log-odds, on all comparisons. The NDCG risk is 1 - NDCG on test queries
 with these limit scores as labels. The paper's model is linear (``--model linear``, lambda chosen on
 validation queries), ours are trees: equal ones for all losses, of which the first 10, 20, 50 or 100
 are kept, whichever number is best on the validation queries.
 
-What was computed is kept in trees.json and linear.json; a second call goes on where the first one
-stopped, and the page shows what there is of both.
+What was computed is kept in trees.json.xz and linear.json.xz; a second call goes on where the first
+one stopped, and the page shows what there is of both. Figure 2 is ``preferences_descent.py``.
 
 Reference: Duchi, Mackey, Jordan, The asymptotics of ranking algorithms, Annals of Statistics 2013.
 """
 
 import argparse
 import json
-import time
+import lzma
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import lightgbm as lgb
 import numpy as np
@@ -39,11 +40,35 @@ from gbrank.preferences import BoundObservations
 from gbrank.simulate import bradley_terry
 
 SETS = ("MSLR_merged", "MQ2007_partial", "synthetic")
-PER_QUERY = (20, 40, 80, 160)
-ORDERS: tuple[int | None, ...] = (1, 2, 5, 10, 20, 50, 100, None)
-RIDGES = (0.001, 0.01, 0.1, 1.0, 10.0)
+
+
+class Grid(NamedTuple):
+    """What is tried of one kind of model."""
+
+    per_query: tuple[int, ...]
+    orders: tuple[int | None, ...]
+    ridges: tuple[float, ...]
+
+
+#: The paper's numbers of comparisons a query; trees, which take longer, on fewer points.
+GRIDS = {
+    "linear": Grid(
+        (20, 40, 80, 160), (1, 2, 5, 10, 20, 50, 100, None), (0.001, 0.01, 0.1, 1.0, 10.0)
+    ),
+    "trees": Grid((20, 160), (1, 10, None), (0.001, 0.1, 10.0)),
+    "quick": Grid((20, 40), (1, 10, None), (0.001, 1.0)),
+}
+#: Figure 4 is drawn with aggregates of so many of so many comparisons a query.
+RIDGE_ORDER, RIDGE_PER_QUERY = 100, 80
 TREE_COUNTS = (10, 20, 50, 100)
-BASE = Squared(reduction="mean")
+#: Equation 28 as printed, and with gains counted from the mean of their list.
+CENTERED = ", from the mean"
+BASES = {
+    "": Squared(reduction="mean"),
+    CENTERED: Squared(reduction="mean", center=True),
+}
+#: Losses that the paper does not have are run with so many seeds.
+FEW_SEEDS = 5
 TREES = {
     "num_leaves": 16,
     "learning_rate": 0.1,
@@ -88,13 +113,11 @@ class Task:
     def risk(self, objective: Objective, labels: np.ndarray, seed: int, **params: float) -> Row:
         """Train and return the test risk at the number of trees that is best in validation."""
         params = {**TREES, **params, "seed": seed}
-        start = time.perf_counter()
         data = self.dataset(objective, labels, params)
         booster = lgb.train({**params, "objective": objective}, data, self.trees[-1])
-        seconds = time.perf_counter() - start
         valid = {n: self.ndcg_risk(booster, 1, n) for n in self.trees}
         best = min(valid, key=valid.__getitem__)
-        return {"risk": self.ndcg_risk(booster, 2, best), "trees": best, "seconds": seconds}
+        return {"risk": round(self.ndcg_risk(booster, 2, best), 6), "trees": best}
 
     def ndcg_risk(self, booster: lgb.Booster, part: int, trees: int) -> float:
         rows = (self.train, self.valid, self.test)[part]
@@ -141,112 +164,47 @@ def load_parts(name: str, folder: Path | None, quick: bool) -> tuple[RankingData
     return load_fold(folder, name, 1)
 
 
-def jobs_of(task: Task, seeds: int, quick: bool) -> Iterator[tuple[Row, Callable[[], Row]]]:
-    """Yield what to compute, as the key of a row and a function: seed by seed."""
-    zeros = np.zeros(task.layout.n_rows)
-    per_query = PER_QUERY[:2] if quick else PER_QUERY
-    for seed in range(seeds):
-        key = {"set": task.name, "seed": seed}
-        yield (
-            {**key, "loss": "complete information"},
-            lambda seed=seed: task.risk(BASE, task.limits[0], seed),
-        )
-        for count in per_query:
-            losses: dict[str, Callable[[BoundObservations], Objective]] = {
-                "pairwise logistic": PairwiseLogistic,
-                "preference logistic": PreferenceLogistic,
-            }
-            for order in ORDERS:
-                losses[f"k={order}"] = lambda bound, order=order, seed=seed: UStatistic(
-                    bound, base=BASE, order=order, random_state=seed
-                )
-            losses["all, Bradley-Terry"] = lambda bound: UStatistic(
-                bound, base=BASE, method="bradley_terry"
-            )
-            # orders that no query has more comparisons than are all the same
-            complete: list[Row] = []
+def jobs_of(task: Task, seed: int, grid: Grid) -> Iterator[tuple[Row, Callable[[], Row]]]:
+    """Yield what to compute with one seed, as the key of a row and a function."""
+    zeros, limits = np.zeros(task.layout.n_rows), task.limits[0]
+    key: Row = {"set": task.name, "seed": seed}
+    # comparisons of the last number only: losses on them come one after the other
+    comparisons = lru_cache(1)(lambda count: task.comparisons(count, seed))
 
-            def train(
-                make: Callable[[BoundObservations], Objective],
-                count: int = count,
-                seed: int = seed,
-                complete: list[Row] = complete,
-            ) -> Row:
-                bound = task.comparisons(count, seed)
-                objective = make(bound)
-                most = int(np.diff(bound.query_bounds).max())
-                log_odds = isinstance(objective, UStatistic) and objective.method == "log_odds"
-                if not log_odds or (objective.order or most) < most:
-                    return task.risk(objective, zeros, seed)
-                if not complete:
-                    complete.append(task.risk(objective, zeros, seed))
-                return complete[0]
+    def on_comparisons(
+        make: Callable[[BoundObservations], Objective], count: int, **params: float
+    ) -> Callable[[], Row]:
+        return lambda: task.risk(make(comparisons(count)), zeros, seed, **params)
 
-            for name, make in losses.items():
-                yield {**key, "loss": name, "per_query": count}, partial(train, make)
-        for ridge in RIDGES:  # figure 4
-            yield (
-                {**key, "loss": "ridge", "ridge": ridge},
-                lambda ridge=ridge, seed=seed: task.risk(
-                    UStatistic(
-                        task.comparisons(per_query[-2], seed),
-                        base=BASE,
-                        order=100,
-                        random_state=seed,
-                    ),
-                    zeros,
-                    seed,
-                    lambda_l2=ridge,
-                ),
-            )
+    def aggregated(base: str, **params: Any) -> Callable[[BoundObservations], Objective]:
+        return lambda seen: UStatistic(seen, base=BASES[base], random_state=seed, **params)
+
+    for base in BASES:
+        name = f"complete information{base}"
+        yield {**key, "loss": name}, lambda base=base: task.risk(BASES[base], limits, seed)
+    for count in grid.per_query:
+        of_count = {**key, "per_query": count}
+        yield {**of_count, "loss": "pairwise logistic"}, on_comparisons(PairwiseLogistic, count)
+        most = int(np.diff(comparisons(count).query_bounds).max())
+        for order in [k for k in grid.orders if k is None or k < most]:
+            for base in BASES:
+                make = aggregated(base, order=order)
+                yield {**of_count, "loss": f"k={order}{base}"}, on_comparisons(make, count)
+        if seed < FEW_SEEDS:
+            make = PreferenceLogistic
+            yield {**of_count, "loss": "preference logistic"}, on_comparisons(make, count)
+            make = aggregated("", method="bradley_terry")
+            yield {**of_count, "loss": "all, Bradley-Terry"}, on_comparisons(make, count)
+    for ridge in grid.ridges:
+        for base in BASES:
+            make = aggregated(base, order=RIDGE_ORDER)
+            compute = on_comparisons(make, RIDGE_PER_QUERY, lambda_l2=ridge)
+            yield {**key, "loss": f"ridge{base}", "ridge": ridge}, compute
 
 
-def descent(task: Task, per_query: int, order: int | None, seed: int, n_trees: int) -> list[float]:
-    """Return the surrogate risk, estimated from fresh draws, after each tree (figure 2)."""
-    objective = UStatistic(
-        task.comparisons(per_query, seed), base=BASE, order=order, random_state=seed
-    )
-    params = {**TREES, "seed": seed}
-    zeros, group = np.zeros(task.layout.n_rows), task.layout.sizes
-    data = task.dataset(objective, zeros, params)
-    booster = lgb.Booster({**params, "objective": "none"}, data)
-    risks: list[float] = []
-
-    def step(scores: np.ndarray, data: lgb.Dataset) -> tuple[np.ndarray, np.ndarray]:
-        losses = objective.loss(zeros, scores, group, iteration=1_000_000 + len(risks))
-        risks.append(float(losses.mean()))
-        return objective(scores, data)
-
-    for _ in range(n_trees):
-        booster.update(fobj=step)
-    return risks
-
-
-def step_seconds(task: Task, per_query: int, order: int | None) -> float:
-    """Return the median seconds of one gradient step: draw, aggregate, gradients."""
-    objective = UStatistic(task.comparisons(per_query, 0), base=BASE, order=order, n_jobs=1)
-    scores, zeros = np.zeros(task.layout.n_rows), np.zeros(task.layout.n_rows)
-    group, seconds = task.layout.sizes, []
-    for _ in range(12):
-        start = time.perf_counter()
-        objective(zeros, scores, None, group)
-        seconds.append(time.perf_counter() - start)
-    return float(np.median(seconds[2:]))
-
-
-def figure_2_jobs(task: Task, seeds: int, n_trees: int) -> Iterator[tuple[Row, Callable[[], Row]]]:
-    curves = [(PER_QUERY[1], k) for k in (1, 10, 100, None)] + [(p, 100) for p in PER_QUERY]
-    for seed in range(seeds):
-        for count, order in dict.fromkeys(curves):
-            key = {"set": task.name, "seed": seed, "loss": f"k={order}", "per_query": count}
-            yield (
-                {**key, "what": "descent"},
-                lambda c=count, o=order, s=seed: {"risks": descent(task, c, o, s, n_trees)},
-            )
-    for count in PER_QUERY:
-        for order in ORDERS:
-            key = {"set": task.name, "loss": f"k={order}", "per_query": count, "what": "step"}
-            yield key, lambda c=count, o=order: {"seconds": step_seconds(task, c, o)}
+def read_kept(path: Path) -> dict[str, Any]:
+    """Return what is kept of one kind of model: provenance, and a row for each run."""
+    return json.loads(lzma.decompress(path.read_bytes()))
 
 
 def main() -> None:
@@ -255,7 +213,6 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--model", choices=("trees", "linear"), default="trees")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--minutes", type=float, default=np.inf, help="stop computing after these")
     parser.add_argument("--quick", action="store_true", help="synthetic data, few settings")
     default_out = Path(__file__).parent / "results" / "preferences"
     parser.add_argument("--out", type=Path, default=default_out)
@@ -264,35 +221,26 @@ def main() -> None:
     folder = None if sets == ["synthetic"] else data_folder(arguments.data)
     arguments.out.mkdir(parents=True, exist_ok=True)
     linear = arguments.model == "linear"
-    path = arguments.out / f"{arguments.model}.json"
-    rows: list[Row] = json.loads(path.read_text())["rows"] if path.exists() else []
+    path = arguments.out / f"{arguments.model}.json.xz"
+    rows: list[Row] = read_kept(path)["rows"] if path.exists() else []
     done = {key_of(row) for row in rows}
     tasks = [load_task(name, folder, arguments.quick, linear) for name in sets]
-    start = time.perf_counter()
-
-    def work(jobs: Iterator[tuple[Row, Callable[[], Row]]]) -> None:
-        for key, compute in jobs:
-            if time.perf_counter() - start > 60 * arguments.minutes:
-                return
-            if key_of(key) not in done:
-                rows.append({**key, **compute()})
-                done.add(key_of(key))
-                kept = {"provenance": provenance() | {"trees": str(TREES)}, "rows": rows}
-                path.write_text(json.dumps(kept) + "\n")
-
-    # the first seed of every set comes first, so that a run cut short has something of each
-    if not linear:
-        work(figure_2_jobs(tasks[0], min(seeds, 2), 20 if arguments.quick else 60))
-    for seed in range(1, seeds + 1):
+    grid = GRIDS["quick" if arguments.quick else arguments.model]
+    # seed by seed, so that a run cut short has something of each set
+    for seed in range(seeds):
         for task in tasks:
-            work(jobs_of(task, seed, arguments.quick))
+            for key, compute in jobs_of(task, seed, grid):
+                if key_of(key) not in done:
+                    rows.append({**key, **compute()})
+            kept = {"provenance": provenance() | {"trees": str(TREES)}, "rows": rows}
+            path.write_bytes(lzma.compress(json.dumps(kept).encode()))
     from preferences_report import write_report
 
     write_report(arguments.out)
     print(f"wrote {arguments.out / 'README.md'}")
 
 
-_VALUES = ("risk", "trees", "chosen", "seconds", "risks")
+_VALUES = ("risk", "trees", "chosen")
 
 
 def key_of(row: Row) -> str:

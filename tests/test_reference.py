@@ -19,6 +19,7 @@ RESULTS = {
     "ClickReport",
     "Clicks",
     "CompiledModel",
+    "CompositeGradient",
     "ConsistencyCheck",
     "Diagnosis",
     "Distinguishability",

@@ -1,5 +1,6 @@
 """The objectives, by class and by name."""
 
+from gbrank.objectives._drawn_labels import DrawnLabels as DrawnLabels
 from gbrank.objectives._learned_bias import LearnsBias as LearnsBias
 from gbrank.objectives._observed import observed_totals as observed_totals
 from gbrank.objectives._registry import describe_objectives as describe_objectives

@@ -111,6 +111,20 @@ class Training:
         """
         return self._run(check_scores(scores, self.layout))
 
+    def write_query(
+        self, query: int, scores: FloatArray, grad: Float32Array, hess: Float32Array
+    ) -> None:
+        """Write gradient and hessian of one query, without weights of rows, into arrays of all.
+
+        Parameters
+        ----------
+        query : number of the query.
+        scores : float64 array, of all rows; only those of the query are read.
+        grad, hess : float32 arrays, of all rows; only those of the query are written.
+        """
+        bounds, scratch = self.layout.bounds, self._scratch[0]
+        self._step(query, query + 1, bounds, scores, self.iteration, scratch, grad, hess)
+
     def advance(self, scores: FloatArray) -> tuple[Float32Array, Float32Array]:
         """Return gradient and hessian at scores that are known to be sound; go on by a step.
 

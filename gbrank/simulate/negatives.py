@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from gbrank.core import (
     IntArray,
     RankingData,
+    check_choice,
     check_number,
     check_random_state,
     kernel,
@@ -47,13 +48,13 @@ def add_negatives(
     qid: Any = None,
     fraction: float | None = None,
     *,
+    draw: str = "documents",
     random_state: int | np.random.Generator | None = 0,
 ) -> PaddedData:
     """Add documents of other queries to each query, with label 0.
 
-    A query of ``m`` documents gets ``round(fraction * m)`` different ones, drawn uniformly from the
-    documents of all other queries. With one seed, what a smaller ``fraction`` adds is what a larger
-    one adds first.
+    A query of ``m`` documents gets ``round(fraction * m)`` different ones of other queries. With
+    one seed, what a smaller ``fraction`` adds is what a larger one adds first.
 
     Parameters
     ----------
@@ -65,6 +66,10 @@ def add_negatives(
         Query id of each row, of any type and in any order.
     fraction : float
         How much longer each list becomes; 0.5 is half as long again. It may exceed 1.
+    draw : {"documents", "queries"}, default="documents"
+        "documents" draws uniformly from the documents of all other queries, "queries" another query
+        first and then one of its documents, so that those of short lists come more often. The
+        reference says the first in words and the second in symbols.
     random_state : int, Generator or None, default=0
         Seed, generator, or ``None`` for other numbers every time.
 
@@ -93,6 +98,7 @@ def add_negatives(
     n_rows, layout = data.n_rows, data.layout
     checked, _ = labels_and_layout(data, None)
     check_number("fraction", fraction, low=0.0)
+    check_choice("draw", draw, ("documents", "queries"))
     assert fraction is not None  # it comes behind qid, which may be left out
     seed = int(check_random_state(random_state).integers(2**32))
 
@@ -107,7 +113,8 @@ def add_negatives(
         )
     added_bounds = np.concatenate(([0], np.cumsum(counts)))
     added = np.empty(added_bounds[-1], dtype=np.int64)
-    _draw_from_others(layout.bounds, added_bounds, seed, added)
+    draw_rows = _draw_from_others if draw == "documents" else _draw_queries_first
+    draw_rows(layout.bounds, added_bounds, seed, added)
 
     # Each document of query q is moved down by what the queries before it have gained.
     places = np.empty(n_rows + len(added), dtype=np.int64)
@@ -168,3 +175,28 @@ def _draw_from_others(bounds, added_bounds, seed, added):
             moved_from[slot], moved_to[slot] = at, front
             n_moved = max(n_moved, slot + 1)
             added[added_bounds[q] + j] = taken if taken < bounds[q] else taken + size
+
+
+@kernel()
+def _draw_queries_first(bounds, added_bounds, seed, added):
+    """Draw queries other than each, and documents of these, until all that are wanted differ."""
+    n_queries = len(bounds) - 1
+    taken_for = np.full(bounds[-1], -1, dtype=np.int64)
+    left = np.empty(n_queries, dtype=np.int64)
+    for q in range(n_queries):
+        low, high = random_key(seed, 1, q)
+        left[:] = bounds[1:] - bounds[:-1]
+        step = 0
+        for j in range(added_bounds[q], added_bounds[q + 1]):
+            query = q
+            while query == q or left[query] == 0:
+                at = int(random_uniform(low, high, step) * n_queries)
+                query = at if at < n_queries else n_queries - 1
+                step += 1
+            row, size = -1, bounds[query + 1] - bounds[query]
+            while row < 0 or taken_for[row] == q:
+                at = int(random_uniform(low, high, step) * size)
+                row = int(bounds[query] + min(at, size - 1))
+                step += 1
+            taken_for[row], added[j] = q, row
+            left[query] -= 1

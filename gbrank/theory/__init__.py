@@ -13,6 +13,7 @@ from gbrank.theory.cascade import (
     dependent_relevances,
     expected_reciprocal_rank,
 )
+from gbrank.theory.composite import CompositeGradient, composite_gradient
 from gbrank.theory.consistency import (
     ConsistencyCheck,
     bayes_scores,
@@ -49,6 +50,7 @@ from gbrank.theory.topk import (
 )
 
 __all__ = [
+    "CompositeGradient",
     "ConsistencyCheck",
     "Distinguishability",
     "MeasureVerdict",
@@ -61,6 +63,7 @@ __all__ = [
     "check_margins",
     "check_order_sensitivity",
     "check_preferences",
+    "composite_gradient",
     "dependent_relevances",
     "detection_power",
     "difference_graph",

@@ -79,6 +79,68 @@ def test_approx_ndcg_of_their_example():
     assert value == pytest.approx(1 - (3 / log2(4) + 1 / log2(3)) / best, abs=1e-4)
 
 
+def logloss(x):
+    return log(1 + exp(-x))
+
+
+# --- Rax, losses_test.py: two relevant documents, a batch of lists, extreme scores ---------------
+
+FIRST, SECOND = ([0, 0, 1, 1], [0.0, 3.0, 1.0, 2.0]), ([2, 0, 1, 0], [3.0, 1.0, 4.0, 2.0])
+LEFT, RIGHT = ([1, 0, 0], [2.0, 1.0, 3.0]), ([0, 0, 1], [1.0, 0.5, 1.5])
+BLANK = ([0, 0, 0, 0], [0.0, 3.0, 1.0, 2.0])
+FAR = ([0, 1, 1, 0], [0.0, -2.1e26, 3.4e37, 42.0])
+ALL = exp(0) + exp(3) + exp(1) + exp(2)
+SOFTMAX, HINGE = ListNet(temperature=1e-3), PairwiseHinge(weights=None)
+LOGISTIC, SIGMOID = PairwiseLogistic(), SigmoidCrossEntropy()
+SQUARES = Squared(norm=None, gain="linear")
+
+
+@pytest.mark.parametrize(
+    ("objective", "query", "value"),
+    [
+        (SOFTMAX, FIRST, -(0.5 * log(exp(2) / ALL) + 0.5 * log(exp(1) / ALL))),
+        (HINGE, FIRST, (3 - 1 + 1) + (3 - 2 + 1)),
+        (LOGISTIC, FIRST, logloss(1 - 0) + logloss(1 - 3) + logloss(2 - 3) + logloss(2 - 0)),
+        (SIGMOID, FIRST, logloss(0) + logloss(-3) + logloss(1) + logloss(2)),
+        (SQUARES, FIRST, (0 - 0) ** 2 + (3 - 0) ** 2 + (1 - 1) ** 2 + (2 - 1) ** 2),
+        (HINGE, SECOND, 4 - 3 + 1),
+        (
+            LOGISTIC,
+            SECOND,
+            logloss(3 - 1) + logloss(3 - 4) + logloss(3 - 2) + logloss(4 - 1) + logloss(4 - 2),
+        ),
+        (SIGMOID, SECOND, logloss(3) + logloss(-1) + logloss(4) + logloss(-2)),
+        (SQUARES, SECOND, (3 - 2) ** 2 + (1 - 0) ** 2 + (4 - 1) ** 2 + (2 - 0) ** 2),
+        (SOFTMAX, LEFT, -log(exp(2) / (exp(2) + exp(1) + exp(3)))),
+        (SOFTMAX, RIGHT, -log(exp(1.5) / (exp(1) + exp(0.5) + exp(1.5)))),
+        (HINGE, LEFT, 2),
+        (HINGE, RIGHT, 0.5),
+        (LOGISTIC, LEFT, logloss(2 - 1) + logloss(2 - 3)),
+        (LOGISTIC, RIGHT, logloss(1.5 - 1) + logloss(1.5 - 0.5)),
+        (SIGMOID, LEFT, logloss(2) + logloss(-1) + logloss(-3)),
+        (SIGMOID, RIGHT, logloss(1.5) + logloss(-1) + logloss(-0.5)),
+        (SQUARES, LEFT, (2 - 1) ** 2 + (1 - 0) ** 2 + (3 - 0) ** 2),
+        (SQUARES, RIGHT, (1 - 0) ** 2 + (0.5 - 0) ** 2 + (1.5 - 1) ** 2),
+        (HINGE, BLANK, 0),
+        (LOGISTIC, BLANK, 0),
+        (SIGMOID, BLANK, logloss(0) + logloss(-3) + logloss(-1) + logloss(-2)),
+        (SQUARES, BLANK, 0**2 + 3**2 + 1**2 + 2**2),
+        (HINGE, FAR, (1 + 2.1e26 + 0) + (1 + 2.1e26 + 42)),
+        (LOGISTIC, FAR, 2.1e26 + 2.1e26),
+        (SIGMOID, FAR, 2.1e26 + log(2) + 42),
+        # TensorFlow Ranking, losses_impl_test.py, whose means are sums over four pairs here
+        (LOGISTIC, ([0, 0, 1], [1.0, 3.0, 2.0]), logloss(2 - 3) + logloss(2 - 1)),
+        (LOGISTIC, ([0, 0, 2], [1.0, 2.0, 3.0]), logloss(3 - 1) + logloss(3 - 2)),
+        (LOGISTIC, ([1, 0], [1.0, 2.0]), logloss(1 - 2)),
+        (HINGE, ([0, 0, 1], [1.0, 3.0, 2.0]), (1 - (2 - 3)) + 0),
+        (HINGE, ([0, 0, 2], [1.0, 2.0, 3.0]), 0),
+        (HINGE, ([1, 0], [1.0, 2.0]), 1 - (1 - 2)),
+    ],
+)
+def test_published_values(objective, query, value):
+    assert total(objective, *query) == pytest.approx(value, rel=1e-12, abs=1e-12)
+
+
 # --- the rest by loops ----------------------------------------------------------------------------
 
 LABELS = np.array([2.0, 0.0, 1.0, 2.0, 0.0, 1.0, 3.0])

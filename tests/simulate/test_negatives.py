@@ -15,8 +15,9 @@ from gbrank.simulate import add_negatives
     sizes=st.lists(st.integers(1, 9), min_size=3, max_size=8),
     fraction=st.floats(0, 0.7),
     seed=st.integers(0, 1000),
+    draw=st.sampled_from(["documents", "queries"]),
 )
-def test_each_query_grows_by_different_documents_of_other_queries(sizes, fraction, seed):
+def test_each_query_grows_by_different_documents_of_other_queries(sizes, fraction, seed, draw):
     rng = np.random.default_rng(seed)
     qid = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     X = rng.normal(size=(len(qid), 2))
@@ -26,7 +27,7 @@ def test_each_query_grows_by_different_documents_of_other_queries(sizes, fractio
         with pytest.raises(ValueError, match="documents more for query"):
             add_negatives(X, labels, qid, fraction, random_state=seed)
         return
-    padded = add_negatives(X, labels, qid, fraction, random_state=seed)
+    padded = add_negatives(X, labels, qid, fraction, draw=draw, random_state=seed)
     assert list(dict.fromkeys(padded.qid)) == list(dict.fromkeys(qid))
     assert (np.diff(padded.qid) != 0).sum() == len(sizes) - 1  # contiguous
     np.testing.assert_array_equal(padded.X, X[padded.rows])
@@ -53,10 +54,32 @@ def test_every_set_of_other_documents_is_equally_likely():
     assert stats.chisquare(list(counts.values())).pvalue > 1e-3
 
 
-def test_a_larger_fraction_adds_the_same_first():
+def test_queries_first_as_the_symbols_of_the_paper_say():
+    """Query 0 gets two documents: of query 1, which has rows 2 to 4, and query 2, row 5 alone."""
+    counts = {}
+    for seed in range(6000):
+        padded = add_negatives(np.zeros((7, 1)), np.ones(7), [0, 0, 1, 1, 1, 2, 0], 2 / 3,
+                               draw="queries", random_state=seed)  # fmt: skip
+        drawn = tuple(padded.rows[3:5])
+        counts[drawn] = counts.get(drawn, 0) + 1
+    # the document of query 2 first, then the others alike; one of query 1, then 1/2 and 2 * 1/4
+    expected = {(5, row): 1 / 2 / 3 for row in (2, 3, 4)}
+    for row in (2, 3, 4):
+        expected[row, 5] = 1 / 2 / 3 * 1 / 2
+        expected |= {(row, other): 1 / 2 / 3 / 4 for other in {2, 3, 4} - {row}}
+    assert sum(expected.values()) == pytest.approx(1)
+    assert counts.keys() == expected.keys()
+    observed = [counts[drawn] for drawn in expected]
+    assert stats.chisquare(observed, 6000 * np.array([*expected.values()])).pvalue > 1e-3
+    with pytest.raises(ValueError, match="draw must be 'documents' or 'queries', got 'rows'"):
+        add_negatives(np.zeros((2, 1)), np.ones(2), [0, 1], 1.0, draw="rows")
+
+
+@pytest.mark.parametrize("draw", ["documents", "queries"])
+def test_a_larger_fraction_adds_the_same_first(draw):
     qid = np.repeat(np.arange(30), 10)
     X, labels = np.zeros((300, 1)), np.ones(300)
-    few, many = (add_negatives(X, labels, qid, f, random_state=3) for f in (0.3, 2.5))
+    few, many = (add_negatives(X, labels, qid, f, draw=draw, random_state=3) for f in (0.3, 2.5))
     for query in range(30):
         small, large = few.rows[few.qid == query], many.rows[many.qid == query]
         assert (len(small), len(large)) == (13, 35)
