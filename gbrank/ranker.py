@@ -35,6 +35,7 @@ from gbrank.boosting import (
     check_dataset,
     check_fitted_values,
     check_no_placeholders,
+    counted_in_rows,
     cross_fit,
     cut_parts,
     evaluation_arguments,
@@ -79,6 +80,7 @@ from gbrank.core import (
     check_seed,
     column_names,
     corrected_gain,
+    count_distinct_rows,
     count_rows_of,
     describe_queries,
     hash_queries,
@@ -513,6 +515,9 @@ class Ranker(HintsAtParameters, BaseEstimator):
             zero unless ``start`` says otherwise, at the rate 0.1 unless ``learning_rate`` does.
             Held-out queries, and evaluation sets with ``eval_position``, are judged by
             ``ips_ndcg``, which needs ``propensity``; those without by labels, as always.
+            A log shows a document in many lists, so that what counts documents
+            (``min_child_samples``, ``reg_lambda`` and the other penalties) is multiplied by the
+            number of rows per different row of ``X``; not in ``preset="lightgbm"``.
         clip : float, default=0.0
             The least propensity that clicks are divided by.
         eval_position : as ``position``, of an evaluation set of clicks.
@@ -1181,6 +1186,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
     ) -> None:
         """Train on clicks without the bias of positions: see :mod:`gbrank.clicks.training`."""
         X, y, qid, group, weight = rows
+        named = self.qid if qid is None else qid
         position, propensity, unbiased, clip = clicks
         if isinstance(X, lgb.Dataset) or y is None or others["preferences"] is not None:
             raise ValueError("unbiased needs X in memory and y, the clicks, not a Dataset")
@@ -1201,6 +1207,11 @@ class Ranker(HintsAtParameters, BaseEstimator):
         if isinstance(self.start, str) and self.start == "auto":
             one.start = "zero"
         one.learning_rate = 0.1 if self.learning_rate is None else self.learning_rate
+        if PRESETS[one.preset].in_documents:
+            has_ids = isinstance(named, str) and named in column_names(X)
+            features = take_column(X, named)[1] if has_ids else X
+            copies = layout.n_rows / count_distinct_rows(features)
+            one.set_params(**counted_in_rows(resolve_preset(one.get_params()), copies))
         eval_X, eval_y, eval_qid, eval_weight, eval_position = evaluation
         has_sets = eval_X is not None or others["eval_set"] is not None
         holds_out = self.early_stopping_rounds is not None and not has_sets

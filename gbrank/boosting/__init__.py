@@ -18,7 +18,7 @@ from gbrank.boosting.datasets import (
     linear_limits,
     make_dataset,
 )
-from gbrank.boosting.documents import in_lightgbm_units, mean_hessian
+from gbrank.boosting.documents import counted_in_rows, in_lightgbm_units, mean_hessian
 from gbrank.boosting.fitted_values import check_fitted_values
 from gbrank.boosting.fold_datasets import FoldDatasets, Part
 from gbrank.boosting.held_out import HeldOut, rows_of
@@ -79,6 +79,7 @@ __all__ = [
     "check_dataset",
     "check_fitted_values",
     "check_no_placeholders",
+    "counted_in_rows",
     "cross_fit",
     "cut_parts",
     "cv",

@@ -13,6 +13,7 @@ from gbrank.core.folds import (
     query_strata,
     split_rows,
 )
+from gbrank.core.distinct_rows import count_distinct_rows
 from gbrank.core.frames import (
     align_columns,
     as_lightgbm_input,
@@ -125,6 +126,7 @@ __all__ = [
     "compute_gains",
     "corrected_gain",
     "correction_variance",
+    "count_distinct_rows",
     "count_rows",
     "count_rows_of",
     "cut_queries",
