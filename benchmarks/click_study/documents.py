@@ -24,9 +24,7 @@ VARIANTS: dict[str, Callable[[Lists], float]] = {
     "ips by rows": lambda d: d.ips_by_rows(d.estimated("all_pairs")),
     "ips": lambda d: d.ips(d.estimated("all_pairs")),
     "ips, clip .2": lambda d: d.ips(d.estimated("all_pairs"), clip=0.2),
-    "additive by rows": lambda d: d.fit(
-        PositionBias(LambdaMART()), d.clicks, position=d.position
-    ),
+    "additive by rows": lambda d: d.fit(PositionBias(LambdaMART()), d.clicks, position=d.position),
     "additive": lambda d: d.fit(None, d.clicks, position=d.position, unbiased="additive"),
 }
 
