@@ -204,7 +204,7 @@ def corrected(folds: int = 2, n_queries: int = 400) -> dict[str, Any]:
 
 
 def cut(number: int) -> tuple[str, RankingData, RankingData]:
-    """Return the name of a set, its training and its test queries: few, and where it can be many."""
+    """Return the name of a set, its training and its test queries, many where it can be."""
     if number % 3 == 2:
         name = (*REAL[:3], "table_www2018")[number // 3 % 4]
         train, test = load(name, 150).split(0.6, random_state=number)

@@ -117,7 +117,7 @@ def test_the_noise_benchmark_runs_in_an_empty_environment(noise):
 
 
 def test_noise_on_a_csv_file_killed_and_resumed_there(noise, tmp_path):
-    """What was killed goes on, and gives the tables of a run that was not; bad input is one line."""
+    """What was killed ends with the tables of a run that was not; bad input is one line."""
     data = make_ranking(n_queries=60, random_state=3)
     with (tmp_path / "own.csv").open("w", newline="") as file:
         rows = csv.writer(file)

@@ -4,8 +4,8 @@ Position-based clicks of eta = 1, as in the ranking below but with draws of thei
 rankers, lists, clicks), judged by the validation queries of fold 1. Three of the sets take no part
 in the ranking at all. What is varied: the loss beside which the bias is learned, how fast it is
 learned (the share of a Newton step per tree; 0.1 is what trees have), a penalty on it, and the
-number of trees. Penalties count rows. Two draws a set are kept: a third was run and dropped to save time, when one set of
-it had been seen.
+number of trees. Penalties count rows. Two draws a set are kept: a third was run and dropped to save
+time, when one set of it had been seen.
 """
 
 from collections.abc import Callable

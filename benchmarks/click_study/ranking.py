@@ -37,8 +37,8 @@ from click_study.store import load, save
 from gbrank import ClickSoftmax, DualSoftmax, LambdaMART, PositionBias, Ranker
 from gbrank.boosting import counted_in_rows, resolve_preset
 from gbrank.clicks import ClickLog, Propensities, estimate_propensities, ips_labels
-from gbrank.data import RankingData
 from gbrank.core import count_distinct_rows
+from gbrank.data import RankingData
 from gbrank.linear import LinearRanker
 from gbrank.metrics import ndcg_score
 

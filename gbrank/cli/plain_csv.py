@@ -19,7 +19,7 @@ _BLOCK = 10_000
 
 
 def read_columns(path: Path, ids: str) -> dict[str, NDArray[Any]]:
-    """Return the columns of a CSV or TSV file with a header, by name and in their order.
+    r"""Return the columns of a CSV or TSV file with a header, by name and in their order.
 
     A column that holds anything but numbers is one of texts.
 
@@ -34,7 +34,7 @@ def read_columns(path: Path, ids: str) -> dict[str, NDArray[Any]]:
     >>> from gbrank.cli.plain_csv import read_columns
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "some.csv"
-    ...     _ = path.write_text("qid,label\\n07,1\\n07,\\n")
+    ...     _ = path.write_text("qid,label\n07,1\n07,\n")
     ...     read_columns(path, "qid")
     {'qid': array(['07', '07'], dtype='<U2'), 'label': array([ 1., nan])}
     """

@@ -1,6 +1,7 @@
 """Arrays and numbers: what knows no loss, no LightGBM and no estimator."""
 
 from gbrank.core.data import RankingData, describe_queries
+from gbrank.core.distinct_rows import count_distinct_rows
 from gbrank.core.dmatrix import DMatrixData
 from gbrank.core.extensions import find_class, import_code
 from gbrank.core.fastmath import exp, exp32, log, sigmoid
@@ -13,7 +14,6 @@ from gbrank.core.folds import (
     query_strata,
     split_rows,
 )
-from gbrank.core.distinct_rows import count_distinct_rows
 from gbrank.core.frames import (
     align_columns,
     as_lightgbm_input,
