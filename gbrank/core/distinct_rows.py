@@ -81,4 +81,5 @@ def _mixed(bits: NDArray[np.uint64], places: NDArray[np.uint64]) -> NDArray[np.u
     mixed = bits + (places + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
+    spread: NDArray[np.uint64] = mixed ^ (mixed >> np.uint64(31))
+    return spread
