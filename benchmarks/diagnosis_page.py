@@ -110,8 +110,8 @@ def corrected(kept: dict[str, Any]) -> str:
         "(table_www2018, trec_object_runs, f1_races, target_types_sigir2017), where bias takes a "
         "large part, and for it these four were looked at once.\n\n"
         + "\n".join(parts)
-        + "\nWhy it is not more. What noise takes by variance no gains bring back; corrected ones add "
-        "to it, by the factor in the tables, and the squared loss, which fits every gain as a number, "
+        + "\nWhy it is not more. What noise takes by variance no gains bring back; corrected ones "
+        "add to it, by the factor in the tables, and the squared loss, which fits every gain, "
         "pays for that more than `KL`. An estimated matrix has the columns that had anchors and no "
         "others: MSLR_merged has none, its gains stay as they were, and nothing comes back there. "
         "Several judgments of some documents would give the matrix without anchors.\n"

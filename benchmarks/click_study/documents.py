@@ -5,8 +5,8 @@ A log shows a document in many lists, so that a leaf of 20 rows may rest on one 
 document. Position-based clicks of eta = 1, draws of their own, judged by the validation queries of
 fold 1, on the sets of the part above. The choice was made on up to five draws of these, by a script
 that is not kept, which counted items of the log instead of different rows and tried more (clicks
-merged by document, twice the penalties, one penalty alone, clips of .1, .3 and .5). What is here was
-run afterwards, with what ``unbiased=`` does now: one draw of each set, two of some.
+merged by document, twice the penalties, one penalty alone, clips of .1, .3 and .5). What is here
+was run afterwards, with what ``unbiased=`` does now: one draw of each set, two of some.
 """
 
 from collections.abc import Callable
