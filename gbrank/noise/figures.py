@@ -220,17 +220,22 @@ def _label_ends(axes: Any, ends: list[tuple[float, str, str, float]]) -> None:
 
 def _mark_gain(axes: Any, table: list[Row]) -> None:
     """Draw how far the Ranker is above what it is compared with, where noise is worst."""
-    last = max(row.level for row in table)
-    for row in table:
-        is_ours = row.objective.startswith("Ranker") and row.verdict == "better"
-        if is_ours and row.level == last:
-            place = last - 0.025 * (last - min(each.level for each in table))
-            arrow = {"arrowstyle": "<->", "shrinkA": 0, "shrinkB": 0}
-            ends = (place, row.mean), (place, row.mean - row.difference)
-            axes.annotate("", *ends, arrowprops=arrow, zorder=4)
-            said = f"{row.difference:+.3f}\nagainst {shown_name(row.against)}"
-            axes.text(place, row.mean - row.difference / 4, f"{said} ", ha="right", va="center",
-                      fontsize=9, fontweight="bold", zorder=5)  # fmt: skip
+    levels = [row.level for row in table]
+    place = max(levels) - 0.025 * (max(levels) - min(levels))
+    ours = [
+        row
+        for row in table
+        if row.objective.startswith("Ranker")
+        and row.verdict == "better"
+        and row.level == max(levels)
+    ]
+    for row in ours[:1]:
+        ends = (place, row.mean), (place, row.mean - row.difference)
+        arrow = {"arrowstyle": "<->", "shrinkA": 0, "shrinkB": 0}
+        axes.annotate("", *ends, arrowprops=arrow, zorder=4)
+        said = f"{row.difference:+.3f}\nagainst {shown_name(row.against)} "
+        axes.text(place, row.mean - row.difference / 4, said, ha="right", va="center",
+                  fontsize=9, fontweight="bold", zorder=5)  # fmt: skip
 
 
 def _noise_axis(axes: Any, rows: list[Row]) -> None:
