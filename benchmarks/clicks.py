@@ -3,6 +3,7 @@
     python benchmarks/clicks.py coverage --logs 100
     python benchmarks/clicks.py scale --rows 10000000
     python benchmarks/clicks.py additive --data FOLDER --draws 2
+    python benchmarks/clicks.py documents --data FOLDER --draws 4
     python benchmarks/clicks.py ranking --data FOLDER --model position --strength 1
     python benchmarks/clicks.py logs --data FOLDER
     python benchmarks/clicks.py page
@@ -12,7 +13,7 @@ Every part writes ``benchmarks/results/clicks/PART.json`` and goes on where it s
 
 import argparse
 
-from click_study import additive, coverage, logs, page, ranking, scale, store
+from click_study import additive, coverage, documents, logs, page, ranking, scale, store
 from common.real_data import data_folder
 
 
@@ -26,9 +27,10 @@ def main() -> None:
     one.add_argument("--logs", type=int, default=100)
     two = parts.add_parser("scale")
     two.add_argument("--rows", type=int, default=10_000_000)
-    study = parts.add_parser("additive")
-    study.add_argument("--data", help="folder of the data sets; else GBRANK_DATA")
-    study.add_argument("--draws", type=int, default=2)
+    for name, draws in (("additive", 2), ("documents", 4)):
+        study = parts.add_parser(name)
+        study.add_argument("--data", help="folder of the data sets; else GBRANK_DATA")
+        study.add_argument("--draws", type=int, default=draws)
     three = parts.add_parser("ranking")
     three.add_argument("--data", help="folder of the data sets; else GBRANK_DATA")
     three.add_argument("--model", choices=tuple(ranking.MODELS), default="position")
@@ -47,6 +49,8 @@ def main() -> None:
         scale.run(given.rows)
     elif given.part == "additive":
         additive.run(data_folder(given.data), given.draws)
+    elif given.part == "documents":
+        documents.run(data_folder(given.data), given.draws)
     elif given.part == "logs":
         logs.run(data_folder(given.data))
     elif given.part == "page":

@@ -260,9 +260,12 @@ def clicks(to_root: str) -> str:
     rows = []
     for name, naive, clean in (
         ("ips all_pairs", "naive", "clean"),
+        ("ips all_pairs", "naive documents", "clean documents"),
         ("additive", "naive", "clean"),
-        ("additive", "naive lambdamart", "clean lambdamart"),
+        ("additive", "naive documents", "clean documents"),
         ("dual", "naive", "clean"),
+        ("ips all_pairs by rows", "naive", "clean"),
+        ("additive by rows", "naive", "clean"),
     ):
         share = gain("1", name, naive) / gain("1", clean, naive)
         unbiased = "-" if name == "dual" else f"{gain('0', name, naive):+.4f}"

@@ -14,6 +14,7 @@ import numpy as np
 
 from gbrank.noise.contestants import shown_name
 from gbrank.noise.store import Store
+from gbrank.plotting import save_png
 
 RESULTS = Path(__file__).parent / "results"
 FILE = RESULTS / "survey.csv.gz"
@@ -100,6 +101,17 @@ def page() -> str:
     )
 
 
+#: What the picture shows: colour, width.
+LINES = {
+    "Ranker()": ("#0072B2", 3.2),
+    "floor:ridge": ("#555555", 1.6),
+    BASE: ("#D55E00", 2.4),
+    "xendcg": ("#b0b0b0", 1.1),
+    "gain_pairwise": ("#b0b0b0", 1.1),
+    "lightgbm:rank_xendcg": ("#b0b0b0", 1.1),
+}
+
+
 def draw() -> None:
     """Draw what noise costs."""
     import matplotlib
@@ -107,34 +119,43 @@ def draw() -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    values, _, n_sets, _ = read()
-    shown = {
-        "Ranker()": ("#0b6e4f", 3.0),
-        "floor:ridge": ("#888888", 1.5),
-        "gain_pairwise": ("#3a86c8", 1.5),
-        "xendcg": ("#7fb3d9", 1.5),
-        BASE: ("#c1440e", 1.8),
-        "lightgbm:rank_xendcg": ("#e8935a", 1.5),
-    }
-    figure, axes = plt.subplots(figsize=(7.2, 3.8))
-    ends = {}
-    for name, (colour, width) in shown.items():
-        line = values[name].mean(axis=1)[:3]
-        axes.plot([0, 30, 60], line, color=colour, linewidth=width, marker="o")
-        ends[name] = line[-1]
+    values, differ, n_sets, _ = read()
+    means = {name: values[name].mean(axis=1)[:3] for name in LINES}
+    ours, theirs = means["Ranker()"], means[BASE]
+    figure, axes = plt.subplots(figsize=(7.6, 4.2))
+    for name, (colour, width) in LINES.items():
+        axes.plot([0, 30, 60], means[name], color=colour, linewidth=width, marker="o",
+                  markersize=2.5 + width, zorder=width)  # fmt: skip
     last = np.inf
-    for name in sorted(ends, key=lambda n: -ends[n]):  # names next to lines, apart from each other
-        last = min(ends[name], last - 0.009)
-        axes.text(61.5, last, shown_name(name), color=shown[name][0], va="center", fontsize=9)
-    axes.set_xlim(-2, 86)
-    axes.set_ylim(bottom=last - 0.01)
-    axes.set_xticks([0, 30, 60], ["none", "30%", "60%"])
-    axes.set_xlabel("labels replaced at random, in training and validation queries")
-    axes.set_ylabel("NDCG@10, clean test queries")
-    axes.set_title(f"As labels get worse: mean of {n_sets} real data sets", loc="left", fontsize=11)
+    for name in sorted(LINES, key=lambda n: -means[n][-1]):  # names next to lines, and apart
+        last = min(means[name][-1], last - 0.0085)
+        colour, width = LINES[name]
+        axes.text(64.5, last, shown_name(name), color="#777777" if width < 1.5 else colour,
+                  va="center", fontsize=10.5 if width > 2 else 9,
+                  fontweight="bold" if width > 2 else "normal")  # fmt: skip
+    axes.annotate("", (62.2, ours[-1]), (62.2, theirs[-1]), arrowprops={"arrowstyle": "<->"})
+    axes.text(61.4, ours[-1] - 0.015, f"{ours[-1] - theirs[-1]:+.3f}",
+              ha="right", va="center", fontsize=10.5, fontweight="bold")  # fmt: skip
+    axes.set_xlim(-2, 91)
+    axes.set_ylim(last - 0.01, ours[0] + 0.008)
+    axes.set_xticks([0, 30, 60], [
+        "labels as they are",
+        *(f"{level}% replaced at random\n({share:.0%} really differ)"
+          for level, share in zip((30, 60), differ[1:3], strict=True)),
+    ])  # fmt: skip
+    axes.set_ylabel("NDCG@10, clean test queries\n(higher is better)")
+    axes.set_title(
+        f"Wrong labels cost LightGBM's lambdarank {theirs[0] - theirs[-1]:.3f}, "
+        f"gbrank's Ranker() {ours[0] - ours[-1]:.3f}",
+        loc="left", fontsize=11.5, fontweight="bold", pad=20,
+    )  # fmt: skip
+    axes.text(0, 1.02, f"mean of {n_sets} real data sets; validation labels are spoilt too; "
+              "grey: other losses, same trees", transform=axes.transAxes,
+              fontsize=8.5, color="#555555")  # fmt: skip
     axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", alpha=0.25)
     figure.tight_layout()
-    figure.savefig(RESULTS / "survey.png", dpi=90)
+    save_png(figure, RESULTS / "survey.png", dpi=90)
     plt.close(figure)
 
 

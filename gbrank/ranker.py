@@ -39,6 +39,7 @@ from gbrank.boosting import (
     check_no_placeholders,
     check_other_params,
     check_prediction_arguments,
+    counted_in_rows,
     cross_fit,
     cut_parts,
     evaluation_arguments,
@@ -85,6 +86,7 @@ from gbrank.core import (
     check_seed,
     column_names,
     corrected_gain,
+    count_distinct_rows,
     count_rows_of,
     describe_queries,
     hash_queries,
@@ -519,6 +521,9 @@ class Ranker(HintsAtParameters, BaseEstimator):
             zero unless ``start`` says otherwise, at the rate 0.1 unless ``learning_rate`` does.
             Held-out queries, and evaluation sets with ``eval_position``, are judged by
             ``ips_ndcg``, which needs ``propensity``; those without by labels, as always.
+            A log shows a document in many lists, so that what counts documents
+            (``min_child_samples``, ``reg_lambda`` and the other penalties) is multiplied by the
+            number of rows per different row of ``X``; not in ``preset="lightgbm"``.
         clip : float, default=0.0
             The least propensity that clicks are divided by.
         eval_position : as ``position``, of an evaluation set of clicks.
@@ -1211,6 +1216,11 @@ class Ranker(HintsAtParameters, BaseEstimator):
         if isinstance(self.start, str) and self.start == "auto":
             one.start = "zero"
         one.learning_rate = 0.1 if self.learning_rate is None else self.learning_rate
+        if PRESETS[one.preset].in_documents:
+            has_ids = isinstance(column, str) and column in column_names(X)
+            features = take_column(X, column)[1] if has_ids else X
+            copies = layout.n_rows / count_distinct_rows(features)
+            one.set_params(**counted_in_rows(resolve_preset(one.get_params()), copies))
         eval_X, eval_y, eval_qid, eval_weight, eval_position = evaluation
         has_sets = eval_X is not None or others["eval_set"] is not None
         holds_out = self.early_stopping_rounds is not None and not has_sets

@@ -4,8 +4,8 @@ Position-based clicks of eta = 1, as in the ranking below but with draws of thei
 rankers, lists, clicks), judged by the validation queries of fold 1. Three of the sets take no part
 in the ranking at all. What is varied: the loss beside which the bias is learned, how fast it is
 learned (the share of a Newton step per tree; 0.1 is what trees have), a penalty on it, and the
-number of trees. Two draws a set are kept: a third was run and dropped to save time, when one set of
-it had been seen.
+number of trees. Penalties count rows. Two draws a set are kept: a third was run and dropped to save
+time, when one set of it had been seen.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def _beside(base: Callable[[], object], trees: int | None = None, **bias: float)
 VARIANTS: dict[str, Callable[[Lists], float]] = {
     "clean": lambda d: d.fit(ClickSoftmax(), d.clean),
     "naive": lambda d: d.fit(ClickSoftmax(), d.clicks),
-    "ips all_pairs": lambda d: d.ips(d.estimated("all_pairs")),
+    "ips all_pairs": lambda d: d.ips_by_rows(d.estimated("all_pairs")),
     "softmax": _beside(ClickSoftmax),
     "softmax, rate .3": _beside(ClickSoftmax, learning_rate=0.3),
     "softmax, penalty .01": _beside(ClickSoftmax, regularization=0.01),

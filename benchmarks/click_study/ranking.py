@@ -20,6 +20,10 @@ is what ``unbiased="additive"`` trains when no loss is named, a bias beside ``La
 "additive softmax" is the same beside ``ClickSoftmax``, "naive" and "clean lambdamart" are
 its own ends. "ips true" divides by the propensities that clicks were drawn with, "ips wrong" by
 those of eta + 1.
+
+Penalties count documents in what ``unbiased=`` trains. "By rows": they count rows, as they do
+without ``unbiased``, which was all there was at first. "Documents": clicks or clean labels as they
+are, but penalties that count documents.
 """
 
 import warnings
@@ -30,8 +34,10 @@ import numpy as np
 from common.real_data import load_fold
 
 from click_study.store import load, save
-from gbrank import ClickSoftmax, LambdaMART, PositionBias, Ranker
-from gbrank.clicks import ClickLog, Propensities, estimate_propensities
+from gbrank import ClickSoftmax, DualSoftmax, LambdaMART, PositionBias, Ranker
+from gbrank.boosting import counted_in_rows, resolve_preset
+from gbrank.clicks import ClickLog, Propensities, estimate_propensities, ips_labels
+from gbrank.core import count_distinct_rows
 from gbrank.data import RankingData
 from gbrank.linear import LinearRanker
 from gbrank.metrics import ndcg_score
@@ -132,20 +138,32 @@ class Lists:
             impressions=np.full(len(rows), users),
         )
         self.longest = int(self.position.max())
+        self.copies = len(self.X) / count_distinct_rows(self.X)
 
     def fit(
-        self, objective: object, y: np.ndarray, *, trees: int | None = None, **clicks: object
+        self,
+        objective: object,
+        y: np.ndarray,
+        *,
+        trees: int | None = None,
+        documents: bool = False,
+        **clicks: object,
     ) -> float:
-        """Return NDCG@10 on the clean labels of the queries that judge."""
+        """Return NDCG@10 on the clean labels of the queries that judge.
+
+        With ``documents`` penalties count these; ``unbiased`` does so by itself.
+        """
         settings = TREES if trees is None else {**TREES, "n_estimators": trees}
         ranker = Ranker(objective, preset="fast", start="zero", **settings)
+        if documents:
+            ranker.set_params(**counted_in_rows(resolve_preset(ranker.get_params()), self.copies))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ranker.fit(self.X, y, qid=self.lists, **clicks)
         on = self.judge
         return round(float(ndcg_score(on.y, ranker.predict(on.X), qid=on.qid, k=10)), 5)
 
-    def ips(self, propensities: Propensities) -> float:
+    def ips(self, propensities: Propensities, clip: float = 0.0) -> float:
         """Return the same of clicks divided by propensities."""
         return self.fit(
             ClickSoftmax(),
@@ -153,7 +171,12 @@ class Lists:
             position=self.position,
             propensity=propensities,
             unbiased="ips",
+            clip=clip,
         )
+
+    def ips_by_rows(self, propensities: Propensities) -> float:
+        """Return the same with penalties that count rows."""
+        return self.fit(ClickSoftmax(), ips_labels(self.clicks, self.position, propensities))
 
     def estimated(self, method: str) -> Propensities:
         """Return propensities of the log, cut-off positions filled in."""
@@ -177,14 +200,22 @@ def contestants(model: str, strength: float) -> dict[str, Callable[[Lists], floa
         "ips all_pairs": lambda d: d.ips(d.estimated("all_pairs")),
         "additive": lambda d: d.fit(None, d.clicks, position=d.position, unbiased="additive"),
         "dual": lambda d: d.fit(None, d.clicks, position=d.position, unbiased="dual"),
-        "additive softmax": lambda d: d.fit(
+        "clean documents": lambda d: d.fit(ClickSoftmax(), d.clean, documents=True),
+        "naive documents": lambda d: d.fit(ClickSoftmax(), d.clicks, documents=True),
+        "ips all_pairs by rows": lambda d: d.ips_by_rows(d.estimated("all_pairs")),
+        "additive by rows": lambda d: d.fit(
+            PositionBias(LambdaMART()), d.clicks, position=d.position
+        ),
+        "additive softmax by rows": lambda d: d.fit(
             PositionBias(ClickSoftmax()), d.clicks, position=d.position
         ),
+        "dual by rows": lambda d: d.fit(DualSoftmax(), d.clicks, position=d.position),
         "clean lambdamart": lambda d: d.fit(LambdaMART(), d.clean),
         "naive lambdamart": lambda d: d.fit(LambdaMART(), d.clicks),
     }
     if model == "position":
         found["ips true"] = lambda d: d.ips(d.curve(strength))
+        found["ips true by rows"] = lambda d: d.ips_by_rows(d.curve(strength))
         found["ips wrong"] = lambda d: d.ips(d.curve(strength + 1.0))
     for method in OTHER_ESTIMATORS:
         found[f"ips {method}"] = lambda d, method=method: d.ips(d.estimated(method))

@@ -20,7 +20,7 @@ from gbrank.boosting.datasets import (
     linear_limits,
     make_dataset,
 )
-from gbrank.boosting.documents import in_lightgbm_units, mean_hessian
+from gbrank.boosting.documents import counted_in_rows, in_lightgbm_units, mean_hessian
 from gbrank.boosting.fitted_values import check_fitted_values
 from gbrank.boosting.fold_datasets import FoldDatasets, Part
 from gbrank.boosting.held_out import HeldOut, rows_of
@@ -91,6 +91,7 @@ __all__ = [
     "check_no_placeholders",
     "check_other_params",
     "check_prediction_arguments",
+    "counted_in_rows",
     "cross_fit",
     "cut_parts",
     "cv",

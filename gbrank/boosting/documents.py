@@ -75,3 +75,31 @@ def in_lightgbm_units(
         if name not in (verbatim or {})
     }
     return {**params, **scaled}
+
+
+#: Parameters of the Ranker that count documents, or weigh as much as so many.
+COUNTING = ("min_child_samples", "min_child_weight", "min_split_gain", "reg_alpha", "reg_lambda")
+
+
+def counted_in_rows(params: Mapping[str, Any], rows_per_document: float) -> dict[str, Any]:
+    """Return the parameters that count documents as they are where each document is many rows.
+
+    A click log shows the same document in many lists. A leaf with 20 of its rows rests on one
+    document, and l2 of 20 rows is next to nothing where every document has 100.
+
+    Parameters
+    ----------
+    params : parameters of the Ranker, those of the preset filled in.
+    rows_per_document : rows by the number of different documents.
+
+    Examples
+    --------
+    >>> from gbrank.boosting import counted_in_rows
+    >>> found = counted_in_rows(
+    ...     {"min_child_samples": 20, "min_child_weight": 0.0, "min_split_gain": 0.0,
+    ...      "reg_alpha": 0.0, "reg_lambda": 20.0}, 2.5)
+    >>> found["min_child_samples"], found["reg_lambda"]
+    (50, 50.0)
+    """
+    found = {name: rows_per_document * float(params[name]) for name in COUNTING}
+    return {**found, "min_child_samples": round(found["min_child_samples"])}

@@ -1,6 +1,7 @@
 """Data files of any format as a :class:`gbrank.data.RankingData`."""
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,10 @@ _OTHER_FORMATS = (
     *(".npy", ".pkl", ".pickle", ".joblib", ".sqlite", ".db", ".zip", ".tar", ".tgz", ".7z"),
 )
 _MOST_NAMES = 12
+_NO_NUMBERS = (
+    "{path}: column {name!r} does not hold numbers: leave it out with --drop, or name it with "
+    "--categorical"
+)
 
 
 def format_of(path: Path, given: str | None = None) -> str:
@@ -56,6 +61,7 @@ def read_data(
     model: Any = None,
     judged: bool = True,
     signed: bool = True,
+    plain: bool = False,
 ) -> "RankingData":
     """Read a data file.
 
@@ -71,6 +77,9 @@ def read_data(
         Whether labels and query ids must be there; they are checked then, here and once.
     signed : bool, default=True
         Whether labels may be below 0.
+    plain : bool, default=False
+        Whether names of features do not matter, so that CSV is read without pandas where there is
+        none.
     """
     path = Path(name)
     if not path.is_dir():  # as one of LETOR text, or of parquet
@@ -82,6 +91,8 @@ def read_data(
         data = _read_letor(path, options, model)
     elif kind == "npz":
         data = _read_npz(path, options)
+    elif kind == "csv" and plain and not options.categorical and not _has_pandas():
+        data = _read_plain(path, options)
     else:
         data = _from_frame(_read_frame(path, kind), path, options, model, judged)
     if not judged:
@@ -176,15 +187,52 @@ def import_pandas(path: Path, kind: str) -> Any:
     return pandas
 
 
+def _has_pandas() -> bool:
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _read_plain(path: Path, options: argparse.Namespace) -> "RankingData":
+    """Read CSV without pandas: features are a matrix."""
+    import numpy as np
+
+    from gbrank.cli.plain_csv import read_columns
+
+    label, qid = options.label or "label", options.qid or "qid"
+    columns = read_columns(path, qid)
+    _check_there([label, qid, *filter(None, [options.weight]), *options.drop], columns, path)
+    names = [n for n in columns if n not in {label, qid, options.weight, *options.drop}]
+    _check_shape((len(columns[label]), len(names)), path)
+    for name in names:
+        if columns[name].dtype.kind != "f":
+            raise ValueError(_NO_NUMBERS.format(path=path, name=name))
+    X = np.stack([columns[name] for name in names], axis=1)
+    return gbrank.data.RankingData(X, columns[label], columns[qid], columns.get(options.weight))
+
+
+def _check_there(names: Iterable[str], columns: Iterable[str], path: Path) -> None:
+    for name in names:
+        if name not in columns:
+            raise ValueError(f"{path} has no column {name!r}; it has {_some(columns)}")
+
+
+def _check_shape(shape: tuple[int, int], path: Path) -> None:
+    if shape[1] == 0:
+        raise ValueError(f"{path} has no columns of features")
+    if shape[0] == 0:
+        raise ValueError(f"{path} has no rows")
+
+
 def _from_frame(
     frame: Any, path: Path, options: argparse.Namespace, model: Any, judged: bool
 ) -> "RankingData":
     frame.columns = [str(column) for column in frame.columns]
     label, qid = options.label or "label", options.qid or "qid"
     named = [*([label, qid] if judged else []), *([options.weight] if options.weight else [])]
-    for name in (*named, *options.drop, *options.categorical):
-        if name not in frame.columns:
-            raise ValueError(f"{path} has no column {name!r}; it has {_some(frame.columns)}")
+    _check_there((*named, *options.drop, *options.categorical), frame.columns, path)
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         absent = [name for name in names if name not in frame.columns]
@@ -207,20 +255,14 @@ def _from_frame(
 
 def _as_features(features: Any, path: Path, categorical: list[str], model: Any) -> Any:
     """Return a frame of numbers and categories; refuse columns of texts."""
-    if features.shape[1] == 0:
-        raise ValueError(f"{path} has no columns of features")
-    if features.shape[0] == 0:
-        raise ValueError(f"{path} has no rows")
+    _check_shape(features.shape, path)
     kinds = {name: "category" for name in categorical if features[name].dtype.name != "category"}
     had_categories = bool(getattr(getattr(model, "booster_", None), "pandas_categorical", None))
     for name, dtype in features.dtypes.items():
         if name in kinds or dtype.name == "category" or dtype.kind in "biuf":
             continue
         if not had_categories:
-            raise ValueError(
-                f"{path}: column {name!r} does not hold numbers: leave it out with --drop, or "
-                "name it with --categorical"
-            )
+            raise ValueError(_NO_NUMBERS.format(path=path, name=name))
         kinds[name] = "category"
     return features.astype(kinds) if kinds else features
 

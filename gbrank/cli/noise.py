@@ -125,7 +125,7 @@ def _data(arguments: argparse.Namespace) -> tuple[Any, str | None]:
     is_set = path.suffix == ".npz" and _has_parts(path)
     if len(given) == 1 and (not path.is_file() or is_set):
         return given[0], None
-    parts = tuple(read_data(each, arguments, signed=False) for each in given)
+    parts = tuple(read_data(each, arguments, signed=False, plain=True) for each in given)
     name = path.name.split(".")[0] or "data"
     return (parts[0] if len(parts) == 1 else parts), name
 
@@ -155,7 +155,7 @@ def _show(arguments: argparse.Namespace, found: Any) -> None:
 
 
 def _diagnose(arguments: argparse.Namespace) -> None:
-    data = read_data(arguments.target, arguments, signed=False)
+    data = read_data(arguments.target, arguments, signed=False, plain=True)
     found = gbrank.noise.diagnose(
         data.X,
         data.y,

@@ -1,6 +1,7 @@
 """Arrays and numbers: what knows no loss, no LightGBM and no estimator."""
 
 from gbrank.core.data import RankingData, describe_queries
+from gbrank.core.distinct_rows import count_distinct_rows
 from gbrank.core.dmatrix import DMatrixData
 from gbrank.core.extensions import find_class, import_code
 from gbrank.core.fastmath import exp, exp32, log, sigmoid
@@ -127,6 +128,7 @@ __all__ = [
     "compute_gains",
     "corrected_gain",
     "correction_variance",
+    "count_distinct_rows",
     "count_rows",
     "count_rows_of",
     "cut_queries",

@@ -121,8 +121,6 @@ def overview(sections: list[Section]) -> Iterator[Block]:
     yield "section", "run", "What was run"
     heads = ["experiment", "data", "trials finished", "per point", "objectives", "test queries"]
     yield "table", "", heads, body
-    for said in METHOD:
-        yield "text", said
     for _, group in groupby(sections, lambda section: section.preset.name):
         same = list(group)
         if len(same) > 1:
@@ -132,6 +130,13 @@ def overview(sections: list[Section]) -> Iterator[Block]:
                 yield "text", f"▲ and ▼: significantly better and worse than {preset.baseline}."
             for table in overview_tables(same):
                 yield "table", *table
+
+
+def how_to_read() -> Iterator[Block]:
+    """Yield what was done with every loss alike, and what intervals and marks mean."""
+    yield "section", "method", "How to read this"
+    for said in METHOD:
+        yield "text", said
 
 
 def blocks_of(section: Section, number: int) -> Iterator[Block]:
@@ -185,6 +190,7 @@ def markdown(sections: list[Section]) -> str:
     blocks = [*overview(sections)]
     for number, section in enumerate(sections):
         blocks += blocks_of(section, number)
+    blocks += how_to_read()
     return "# Losses under noise\n\n" + to_markdown(blocks)
 
 
@@ -193,6 +199,7 @@ def page(sections: list[Section], figures: Path) -> str:
     blocks = [*overview(sections)]
     for number, section in enumerate(sections):
         blocks += blocks_of(section, number)
+    blocks += how_to_read()
     lead = (
         "Which loss should one use when labels are noisy, lists are padded, or labels are clicks?"
     )

@@ -90,15 +90,15 @@ def find_arrays(data: str) -> Path:
     folder = os.environ.get("GBRANK_DATA")
     if not folder:
         raise ValueError(
-            f"--data {data}: there is no such folder, and GBRANK_DATA does not name one with data "
-            f'sets (files like {data}.npz); "--data synthetic" needs neither'
+            f"--data {data}: there is no such file or folder, and GBRANK_DATA does not name one "
+            f'with data sets (files like {data}.npz); "--data synthetic" needs neither'
         )
     path = Path(folder) / f"{data}.npz"
     if not path.is_file():
         known = sorted(entry.stem for entry in Path(folder).glob("*.npz"))
         raise ValueError(
-            f"--data {data}: there is no such folder, and no data set {data} in {folder}, which "
-            f"has {', '.join(known) or 'none'}"
+            f"--data {data}: there is no such file or folder, and no data set {data} in {folder}, "
+            f"which has {', '.join(known) or 'none'}"
         )
     return path
 

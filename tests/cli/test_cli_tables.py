@@ -159,3 +159,35 @@ def test_a_package_that_is_not_there_is_named(gbrank, tmp_path, monkeypatch, nam
     said = gbrank("train", tmp_path / name, "--model", tmp_path / "m", expect=1)
     assert package in said.err
     assert f'pip install "{extra}"' in said.err
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv.gz"])
+def test_noise_reads_csv_without_pandas(gbrank, small, tmp_path, monkeypatch, name):
+    """The same diagnosis as with it: text ids, a missing value, a column that is left out."""
+    X, y, qid = small
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(
+        grade=y.astype(int), query=qid, name=[f"q{q}" for q in qid], url="http://a,b"
+    )
+    frame.loc[3, "b"] = np.nan
+    path = tmp_path / name
+    frame.to_csv(path, index=False, sep="\t" if ".tsv" in name else ",")
+    command = ("noise", "diagnose", path, "--label", "grade", "--json", "--objectives", "squared")
+    numbered = ("--qid", "query", "--drop", "name", "url")
+    named = ("--qid", "name", "--drop", "query", "url")
+    expected = [gbrank(*command, *each).json for each in (numbered, named)]
+    monkeypatch.setattr("gbrank.cli.files._has_pandas", lambda: False)
+    assert [gbrank(*command, *each).json for each in (numbered, named)] == expected
+    assert "column 'url' does not hold numbers" in gbrank(*command, *numbered[:4], expect=1).err
+    for text, message in (
+        ("query,grade,a\n1,1\n", "line 2 has 2 fields, the header 3"),
+        ("", "it has no header"),
+        ("query,grade,a,a\n1,1,1,1\n", "two of its columns have the same name"),
+        ("query,grade\n1,1\n", "has no columns of features"),
+        ("query,grade,a\n", "has no rows"),
+        ("query,a\n1,1\n", "has no column 'grade'; it has 'query', 'a'"),
+    ):
+        (tmp_path / "bad.csv").write_text(text)
+        said = gbrank("noise", "diagnose", tmp_path / "bad.csv", "--label", "grade",
+                      "--qid", "query", expect=1)  # fmt: skip
+        assert message in said.err
+        assert said.err.count("\n") == 1

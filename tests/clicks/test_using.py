@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from gbrank import (
@@ -278,3 +279,38 @@ def test_positions_missing(lists):
             lists["X"], lists["y"], qid=lists["qid"], position=lists["position"]
         )
     assert get_objective("xendcg").needs_position is False
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"unbiased": "ips", "propensity": SEEN}, {"unbiased": "additive"}, {"unbiased": "dual"}],
+)
+def test_documents_are_counted_and_not_the_lists_that_show_them(options):
+    """Penalties of a log that shows each list seven times are those of a log that does so once."""
+    rng = np.random.default_rng(0)
+    X, qid = rng.integers(0, 30, (600, 4)) / 8.0, np.repeat(np.arange(120), 5)
+    position = np.tile(np.arange(5), 120)
+    click = (rng.random(600) < 0.3 + 0.3 * (X[:, 0] > 2)).astype(float)
+    often = np.tile(np.arange(600), 7)
+    # LightGBM guesses from hessians how many rows a leaf has, which rounding may change
+    trees = {"n_estimators": 15, "min_child_samples": 0, "subsample_freq": 0,
+             "colsample_bytree": 1.0, "n_jobs": 1}  # fmt: skip
+
+    def fitted(rows, lists, preset="fast"):
+        ranker = Ranker(preset=preset, **trees)
+        return ranker.fit(X[rows], click[rows], qid=lists, position=position[rows], **options)
+
+    once = fitted(np.arange(600), qid)
+    lists = qid[often] + 120 * np.repeat(np.arange(7), 600)
+    many = fitted(often, lists)
+    if options["unbiased"] == "ips":  # of the others rounding decides which trees grow
+        assert many.predict(X) == pytest.approx(once.predict(X), abs=1e-5)
+    assert many.get_params() == once.get_params()
+    assert many.reg_lambda is None
+    assert many.booster_.params["lambda_l2"] == pytest.approx(7 * once.booster_.params["lambda_l2"])
+    assert fitted(often, lists, "lightgbm").booster_.params["min_sum_hessian_in_leaf"] == 1e-3
+    frame = pd.DataFrame(X[often], columns=list("abcd")).assign(session=lists)
+    named = Ranker(preset="fast", **trees).fit(
+        frame, click[often], qid="session", position=position[often], **options
+    )  # fmt: skip
+    assert named.predict(X) == pytest.approx(many.predict(X), abs=1e-6)

@@ -76,7 +76,7 @@ def test_unknown_names_and_numbers(capsys, monkeypatch, tmp_path, arguments, mes
 def test_missing_data(capsys, monkeypatch, tmp_path):
     run = ("run", "results", "--out", tmp_path / "x", "--data", "MQ1999")
     monkeypatch.delenv("GBRANK_DATA", raising=False)
-    assert "there is no such folder, and GBRANK_DATA does not name one" in said(capsys, *run)
+    assert "no such file or folder, and GBRANK_DATA does not name one" in said(capsys, *run)
     monkeypatch.setenv("GBRANK_DATA", str(tmp_path))
     (tmp_path / "MQ2000.npz").touch()
     assert "no data set MQ1999 in" in said(capsys, *run)
