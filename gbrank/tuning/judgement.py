@@ -7,8 +7,9 @@ of a booster, and when a trial was dropped, were found with the fold's own queri
 defaults alike.
 
 The best of many trials is best by chance too, the more so the fewer queries there are. So what was
-chosen is blended with the defaults, both weighed by how they did on folds that did not choose
-(:mod:`gbrank.boosting.blend`): where tuning gains nothing, half of the model is the defaults.
+chosen has to be ahead of the defaults by one standard error on folds that did not choose; then it
+is blended with them, both weighed by how they did there (:mod:`gbrank.boosting.blend`). Else the
+defaults stay as they are.
 """
 
 from collections.abc import Sequence
@@ -19,6 +20,9 @@ from gbrank.boosting import Blend, HeldOut, blend_members, rows_of
 from gbrank.core import FloatArray, RankingData
 from gbrank.metrics import Metric
 from gbrank.tuning.trials import COMPLETE, Trial
+
+#: Standard errors by which tuned trials must be ahead of the defaults to count at all.
+AHEAD = 1.0
 
 
 class Judges:
@@ -90,9 +94,26 @@ class Judges:
         """
         found = np.empty_like(tuned)
         for _, choosing, chosen_by, judged in self._folds:
-            blend = blend_members(choosing, [tuned[chosen_by], defaults[chosen_by]])
+            blend = weigh_against(choosing, tuned[chosen_by], defaults[chosen_by])
             found[judged] = blend.coefficients @ np.array([tuned[judged], defaults[judged]])
         return found
+
+
+def weigh_against(held_out: HeldOut, tuned: FloatArray, defaults: FloatArray) -> Blend:
+    """Return the blend of both; the defaults alone unless tuned scores are ahead for sure enough.
+
+    Parameters
+    ----------
+    held_out : the rows that judge, which chose nothing.
+    tuned, defaults : scores of these rows.
+    """
+    sign = 1.0 if held_out.greater_is_better[0] else -1.0
+    values = [held_out.values(each)[0] for each in (tuned, defaults)]
+    ahead, error = held_out.mean(sign * (values[0] - values[1]))
+    if ahead > 0 and ahead >= AHEAD * error:
+        return blend_members(held_out, [tuned, defaults])
+    means = [held_out.mean(each)[0] for each in values]
+    return Blend(np.array([0.0, 1.0]), np.array([0.0, 1.0]), means, *held_out.mean(values[1]))
 
 
 class TwoLevels:
@@ -100,7 +121,8 @@ class TwoLevels:
 
     Parameters
     ----------
-    chosen, defaults : numbers of the members that are one or the other, or both.
+    chosen, defaults : numbers of the members that are one or the other, or both; no matter
+        which where these do not count.
     n_members : of both together; what comes after them is the linear start alone.
     both : how much the two blends count, by what they did on folds that did not choose.
     """
@@ -122,6 +144,8 @@ class TwoLevels:
         weights, coefficients = np.zeros(len(scores)), np.zeros(len(scores))
         means = [held_out.mean(held_out.values(each)[0])[0] for each in scores]
         for level, group in enumerate(self._groups):
+            if self._both.weights[level] == 0:
+                continue
             at = [*group, *linear]
             blend = blend_members(held_out, [scores[place] for place in at])
             weights[at] += self._both.weights[level] * blend.weights

@@ -69,8 +69,9 @@ def tune(
     trains as it comes; what follows is proposed by Optuna, or drawn at random where that is not
     installed. The boosters of a trial stop by the metric on held-out queries. Folds come in
     groups, and after each a trial that is behind the best one, query by query, is dropped. In the
-    end the best trials are blended, as the Ranker blends its own members, and this blend with the
-    defaults, by how both did on folds that did not choose; the table compares on such folds, too.
+    end the best trials are blended, as the Ranker blends its own members. Where this blend is ahead
+    of the defaults by one standard error on folds that did not choose it is blended with them; else
+    ``best_ranker_`` is the defaults. The table compares on such folds, too.
 
     Ctrl-C ends the search and keeps its trials.
 
@@ -179,6 +180,7 @@ def tune(
         trials=search.trials,
         comparison_=compared,
         judged_on=where,
+        tuned_share_=blending.tuned_share,
         n_fold_trainings_=trainer.n_fold_trainings,
         seconds_=search.seconds,
         defaults=search.defaults_name,
