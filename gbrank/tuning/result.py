@@ -41,7 +41,7 @@ class TuneResult:
         Which queries these are.
     tuned_share_ : float
         What the best trials count for in ``best_ranker_``, the rest being the defaults: 0 where
-        they were not ahead by one standard error on folds that did not choose.
+        they were not ahead with p < 0.05, one-sided, on folds that did not choose.
     n_fold_trainings_ : int
         Boosters of folds that were trained to their end, by this process.
     seconds_ : float
@@ -124,8 +124,8 @@ class TuneResult:
     def _made_of(self) -> str:
         if self.tuned_share_ == 0:
             return (
-                "best_ranker_ is the defaults: tuned trials were not ahead by one standard error on "
-                "folds that did not choose"
+                "best_ranker_ is the defaults: tuned trials were not ahead with p < 0.05, one-sided, "
+                "on folds that did not choose"
             )
         return (
             f"best_ranker_: {self.tuned_share_:.0%} tuned trials, {1 - self.tuned_share_:.0%} "

@@ -17,6 +17,7 @@ from gbrank.core import (
     check_seed,
     check_whole_queries,
     hold_out_queries,
+    resolve_n_jobs,
 )
 from gbrank.metrics import Metric, get_metric
 from gbrank.objectives import Objective
@@ -70,8 +71,8 @@ def tune(
     installed. The boosters of a trial stop by the metric on held-out queries. Folds come in
     groups, and after each a trial that is behind the best one, query by query, is dropped. In the
     end the best trials are blended, as the Ranker blends its own members. Where this blend is ahead
-    of the defaults by one standard error on folds that did not choose it is blended with them; else
-    ``best_ranker_`` is the defaults. The table compares on such folds, too.
+    of the defaults, query by query, with p < 0.05 on folds that did not choose, it is blended with
+    them; else ``best_ranker_`` is the defaults. The table compares on such folds, too.
 
     Ctrl-C ends the search and keeps its trials.
 
@@ -142,7 +143,10 @@ def tune(
     losses = name_objectives(objectives)
     base = _read_ranker(ranker, judge, n_jobs, random_state)
     _check_budget(n_trials, timeout, race, n_members, holdout)
-    starts = [start] if isinstance(start, str) else list(start)
+    check_integer("verbose", verbose, low=-1)
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable or None, got {callback!r}")
+    starts = _read_starts(start)
     given = search_space(list(losses.values()), starts) if space is None else space
     checked = read_space(given, losses, starts, base)
     proposes = _choose_sampler(sampler, checked, random_state, judge, verbose)
@@ -194,6 +198,7 @@ def tune(
 
 def _read_ranker(ranker: Any, metric: Metric, n_jobs: int | None, seed: int) -> Ranker:
     check_seed(seed)
+    resolve_n_jobs(n_jobs)
     if ranker is not None and not isinstance(ranker, Ranker):
         raise TypeError(f"ranker must be a gbrank.Ranker, got {type(ranker).__name__}")
     base = Ranker() if ranker is None else clone(ranker)
@@ -205,6 +210,13 @@ def _read_ranker(ranker: Any, metric: Metric, n_jobs: int | None, seed: int) -> 
         preset="auto", eval_metric=metric.full_name, n_jobs=n_jobs, random_state=seed, verbose=-1
     )
     return base
+
+
+def _read_starts(start: Any) -> list[str]:
+    starts = [start] if isinstance(start, str) else start
+    if not isinstance(starts, list | tuple) or not starts:
+        raise ValueError(f"start must be 'linear', 'zero' or a list of them, got {start!r}")
+    return list(starts)
 
 
 def _check_budget(n_trials: Any, timeout: Any, race: Any, n_members: Any, holdout: Any) -> None:
@@ -274,9 +286,8 @@ def _cut(cv: Any, data: RankingData, order: Any, seed: int) -> list[Part]:
 def _open_storage(storage: Any, identity: dict[str, str], space: Space, metric: Metric) -> Any:
     if is_optuna_storage(storage):
         return OptunaStorage(storage, identity, space, metric.greater_is_better)
-    if storage is not None and not isinstance(storage, str | os.PathLike):
+    if storage is not None and (not isinstance(storage, str | os.PathLike) or not str(storage)):
         raise TypeError(
-            "storage must be the path of a file, or a URL or storage of Optuna, got "
-            f"{type(storage).__name__}"
+            f"storage must be the path of a file, or a URL or storage of Optuna, got {storage!r}"
         )
     return FileStorage(storage, identity)

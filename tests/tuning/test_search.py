@@ -12,6 +12,8 @@ from gbrank.metrics import ndcg_score
 from gbrank.tuning import running as search_module
 from gbrank.tuning.trainer import FoldTrainer
 
+DEEP = {"type": "int", "low": 2, "high": 4}
+
 
 def points_and_values(result):
     return [(each.number, each.point, each.state, each.value) for each in result.trials]
@@ -298,10 +300,28 @@ def test_ctrl_c_keeps_trials(quick, tmp_path):
         ({"ranker": gbrank.Ranker("xendcg")}, "use objectives="),
         ({"sampler": "tpe"}, "sampler must be 'random' or a sampler of Optuna"),
         ({"storage": 5}, "storage must be the path"),
+        ({"storage": ""}, "storage must be the path"),
+        ({"storage": "foo://trials"}, "storage foo://trials cannot be opened by Optuna"),
+        ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0, got 0"),
+        ({"verbose": "loud"}, "verbose must be an integer"),
+        ({"callback": 5}, "callback must be callable"),
+        ({"start": None}, "start must be 'linear', 'zero' or a list"),
+        ({"space": {"num_leaves": {"type": "int", "low": 4.5, "high": 8}}}, "whole numbers"),
+        ({"space": {"num_leaves": {"type": "int", "low": 4, "high": 8, "when": 5}}}, "a dict"),
+        (
+            {"space": {"num_leaves": [4, 8], "max_depth": {**DEEP, "when": {"num_leafs": 4}}}},
+            "no name before it is 'num_leafs'; did you mean 'num_leaves'",
+        ),
+        (
+            {"space": {"num_leaves": [4, 8], "max_depth": {**DEEP, "when": {"num_leaves": 5}}}},
+            "counts when 'num_leaves' is 5, which 'num_leaves' never is",
+        ),
     ],
 )
 def test_one_clear_error_before_any_work(quick, options, message, monkeypatch):
     monkeypatch.setattr(FoldTrainer, "grow", None)
+    if "://" in str(options.get("storage")):
+        pytest.importorskip("optuna")
     with pytest.raises((ValueError, TypeError), match=r"\w") as caught:
         quick(**options)
     assert message in str(caught.value)
