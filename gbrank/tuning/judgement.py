@@ -121,8 +121,7 @@ class TwoLevels:
 
     Parameters
     ----------
-    chosen, defaults : numbers of the members that are one or the other, or both; no matter
-        which where these do not count.
+    chosen, defaults : numbers of the members that are one or the other, or both.
     n_members : of both together; what comes after them is the linear start alone.
     both : how much the two blends count, by what they did on folds that did not choose.
     """
@@ -144,8 +143,6 @@ class TwoLevels:
         weights, coefficients = np.zeros(len(scores)), np.zeros(len(scores))
         means = [held_out.mean(held_out.values(each)[0])[0] for each in scores]
         for level, group in enumerate(self._groups):
-            if self._both.weights[level] == 0:
-                continue
             at = [*group, *linear]
             blend = blend_members(held_out, [scores[place] for place in at])
             weights[at] += self._both.weights[level] * blend.weights

@@ -21,9 +21,9 @@ class TuneResult:
     Attributes
     ----------
     best_ranker_ : Ranker
-        Fitted: a blend of the best trials and the defaults, or the defaults alone, each with its
-        boosters of all folds and one of all queries; ``members_`` says which. ``None`` where
-        ``n_members=0``.
+        Fitted: a blend of the best trials and the defaults, each with its boosters of all folds and
+        one of all queries, where ``tuned_share_`` is above 0; ``members_`` says which. Else the
+        Ranker as it comes. ``None`` where ``n_members=0``.
     best_params_ : dict
         Parameters of the best trial, for ``Ranker(**best_params_)``.
     best_point_ : dict
@@ -122,10 +122,12 @@ class TuneResult:
         return f"the tuned ranker is {word} than the defaults, {self.defaults}"
 
     def _made_of(self) -> str:
+        if self.best_ranker_ is None:
+            return "best_ranker_ was not asked for"
         if self.tuned_share_ == 0:
             return (
-                "best_ranker_ is the defaults: tuned trials were not ahead with p < 0.05, one-sided, "
-                "on folds that did not choose"
+                f"best_ranker_ is {self.defaults} as it comes: tuned trials were not ahead with "
+                "p < 0.05, one-sided, on folds that did not choose"
             )
         return (
             f"best_ranker_: {self.tuned_share_:.0%} tuned trials, {1 - self.tuned_share_:.0%} "

@@ -72,7 +72,7 @@ def tune(
     groups, and after each a trial that is behind the best one, query by query, is dropped. In the
     end the best trials are blended, as the Ranker blends its own members. Where this blend is ahead
     of the defaults, query by query, with p < 0.05 on folds that did not choose, it is blended with
-    them; else ``best_ranker_`` is the defaults. The table compares on such folds, too.
+    them; else ``best_ranker_`` is the Ranker as it comes. The table compares on such folds, too.
 
     Ctrl-C ends the search and keeps its trials.
 
@@ -153,6 +153,7 @@ def tune(
     model = clone(base)
     data, order = read_rows(model, X, y, qid, group, sample_weight, "tune")
     rest, held = data, None
+    rows = {"X": X, "y": y, "qid": qid, "group": group, "sample_weight": sample_weight}
     if holdout is not None:
         kept, apart = hold_out_queries(data.n_queries, holdout, random_state)
         if min(len(kept) - 10, len(apart) - 2) < 0:
@@ -161,6 +162,8 @@ def tune(
                 f"{len(apart)} to compare on: 10 and 2 are needed"
             )
         rest, held, order = data.take(kept), data.take(apart), None
+        rows = {"X": rest.X, "y": rest.y, "group": rest.layout.sizes}
+        rows["sample_weight"] = rest.sample_weight
     parts = _cut(cv, rest, order, random_state)
     trainer = FoldTrainer(base, losses, rest, parts, judge)
     search = Search(trainer, proposes, checked, losses, base, judge, race, callback)
@@ -172,8 +175,8 @@ def tune(
         file.close()
     best = search.best()
     blending = Blending(search, n_members)
-    blended = blending.blend(model, n_members, order)
-    compared, where = blending.compared(held, random_state, blended)
+    blended = blending.blend(model, n_members, order, rows)
+    compared, where = blending.compared(held, random_state, blended, rows)
     return TuneResult(
         best_ranker_=blended,
         best_params_=ranker_params(make_ranker(best.point, losses, base)),
