@@ -177,8 +177,9 @@ then trains on all of them: `gbrank.tune` a blend of its best trials and the def
 trials were ahead of the defaults with p < .05 on folds that did not choose, else the defaults as
 they come; the loops their best trial with the mean number of trees of its folds. That last
 training, and the compilation of kernels, is not counted. `Ranker()` is trained as it comes, in no
-budget. The loops search the loss too where their library has several (XGBoost `rank:ndcg` and `rank:pairwise`, CatBoost
-`YetiRank` and `QueryRMSE`). Written by `python benchmarks/tuning.py`, which says more.
+budget. The loops search the loss too where their library has several (XGBoost `rank:ndcg` and
+`rank:pairwise`, CatBoost `YetiRank` and `QueryRMSE`). Written by `python benchmarks/tuning.py`,
+which says more.
 
 Few folds were run: differences of single sets are mostly chance.
 """
@@ -188,8 +189,8 @@ _LOOKS = """
 After a first look at test queries of table_www2018, fold 1, the blend of tuned trials was made
 to shrink towards the defaults. The runs of 10 and 20 s, on folds 1 to 3, are of that version, whose
 blend always held tuned trials. It gained nothing over `Ranker()`, so that now tuned trials count
-only where they are ahead with p < .05; that level was set on training queries of fold 4 alone.
-When one test fold had been run, table_www2018, fold 4, what comes out where nothing is gained was
+only where they are ahead with p < .05: the level of the verdict, tried on training queries of
+fold 4, where it could not be told apart from other ways to blend. When one test fold had been run, table_www2018, fold 4, what comes out where nothing is gained was
 changed from the folds of the defaults to `Ranker()` itself, which was better there: that set is no
 clean judge of this step either. The runs of 100 s, on fold 4, are of the version as it is.
 """
