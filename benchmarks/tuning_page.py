@@ -190,7 +190,9 @@ After a first look at test queries of table_www2018, fold 1, the blend of tuned 
 to shrink towards the defaults. The runs of 10 and 20 s, on folds 1 to 3, are of that version, whose
 blend always held tuned trials. It gained nothing over `Ranker()`, so that now tuned trials count
 only where they are ahead with p < .05: the level of the verdict, tried on training queries of
-fold 4, where it could not be told apart from other ways to blend. When one test fold had been run, table_www2018, fold 4, what comes out where nothing is gained was
+fold 4, where it could not be told apart from other ways to blend.
+
+When one test fold had been run, table_www2018, fold 4, what comes out where nothing is gained was
 changed from the folds of the defaults to `Ranker()` itself, which was better there: that set is no
 clean judge of this step either. The runs of 100 s, on fold 4, are of the version as it is.
 """
