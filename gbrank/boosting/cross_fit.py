@@ -318,7 +318,7 @@ class _Growing:
 
     def judge(self) -> CallbackEnv:
         """Judge the tree that all boosters have grown, and decide whether it is the last."""
-        means = [self.held_out.mean(values)[0] for values in self.held_out.values(self.scores)]
+        means = [self.held_out.average(values) for values in self.held_out.values(self.scores)]
         for curve, mean in zip(self._results.values(), means, strict=True):
             curve.append(mean)
         boosters = [each.booster for each in self.boosters]

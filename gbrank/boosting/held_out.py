@@ -59,6 +59,17 @@ class HeldOut:
         """
         return measure_all(self._bound, scores, self._n_jobs)
 
+    def average(self, values: FloatArray) -> float:
+        """Return the mean over queries alone, for callers after every tree.
+
+        Parameters
+        ----------
+        values : one per query, NaN where there is none.
+        """
+        kept = ~np.isnan(values)
+        weight = self._weight[kept]
+        return float(weight / weight.sum() @ values[kept])
+
     def mean(self, values: FloatArray) -> tuple[float, float]:
         """Return the mean over queries and its standard error; that of one query is infinite.
 
@@ -67,9 +78,8 @@ class HeldOut:
         values : one per query, NaN where there is none.
         """
         kept = ~np.isnan(values)
-        values, weight = values[kept], self._weight[kept]
+        mean, values, weight = self.average(values), values[kept], self._weight[kept]
         share = weight / weight.sum()
-        mean = float(share @ values)
         n_counted = int(np.count_nonzero(share))
         if n_counted < 2:
             return mean, np.inf

@@ -38,8 +38,8 @@ def add_command(commands: Any) -> argparse.ArgumentParser:
         "tune",
         "search for the best loss and its parameters",
         "Search for the best loss, its parameters, trees and start on folds of whole queries, "
-        "write a blend of the best as a model that LightGBM reads too, and say what tuning was "
-        "worth, on folds that did not choose.",
+        "write a model that LightGBM reads too, a blend of the best, or the Ranker as it comes "
+        "where nothing was gained, and say what tuning was worth, on folds that did not choose.",
         _EXAMPLES,
     )
     parser.add_argument("data", help="training data")
@@ -179,6 +179,7 @@ def _result(arguments: argparse.Namespace, storage: str, result: Any) -> dict[st
         "interval": pair.interval,
         "p": pair.p_permutation,
         "verdict": result.verdict(),
+        "tuned_share": result.tuned_share_,
         "seconds": result.seconds_,
         "trials": [
             {

@@ -73,9 +73,11 @@ def cut_queries(cost: NDArray[np.int64], n_blocks: int) -> NDArray[np.int64]:
     array([0, 1, 4])
     """
     n_queries = len(cost)
-    total = np.cumsum(cost, dtype=np.float64)
     if n_queries == 0:
         return np.zeros(1, dtype=np.int64)
+    if n_blocks <= 1:
+        return np.array([0, n_queries], dtype=np.int64)
+    total = np.cumsum(cost, dtype=np.float64)
     n_blocks = int(max(1, min(n_blocks, n_queries, total[-1] // MIN_BLOCK_COST)))
     inner = np.searchsorted(total, total[-1] * np.arange(1, n_blocks) / n_blocks) + 1
     return np.unique(np.concatenate(([0], inner, [n_queries]))).astype(np.int64)

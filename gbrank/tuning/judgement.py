@@ -7,8 +7,9 @@ of a booster, and when a trial was dropped, were found with the fold's own queri
 defaults alike.
 
 The best of many trials is best by chance too, the more so the fewer queries there are. So what was
-chosen is blended with the defaults, both weighed by how they did on folds that did not choose
-(:mod:`gbrank.boosting.blend`): where tuning gains nothing, half of the model is the defaults.
+chosen has to be ahead of the defaults, query by query, with p < 0.05 on folds that did not choose;
+then it is blended with them, both weighed by how they did there (:mod:`gbrank.boosting.blend`).
+Else the defaults stay as they are.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,11 @@ import numpy as np
 from gbrank.boosting import Blend, HeldOut, blend_members, rows_of
 from gbrank.core import FloatArray, RankingData
 from gbrank.metrics import Metric
+from gbrank.tuning.racing import lost_by
 from gbrank.tuning.trials import COMPLETE, Trial
+
+#: p-value, one-sided, below which tuned trials are ahead of the defaults, and count at all.
+AHEAD = 0.05
 
 
 class Judges:
@@ -90,9 +95,25 @@ class Judges:
         """
         found = np.empty_like(tuned)
         for _, choosing, chosen_by, judged in self._folds:
-            blend = blend_members(choosing, [tuned[chosen_by], defaults[chosen_by]])
+            blend = weigh_against(choosing, tuned[chosen_by], defaults[chosen_by])
             found[judged] = blend.coefficients @ np.array([tuned[judged], defaults[judged]])
         return found
+
+
+def weigh_against(held_out: HeldOut, tuned: FloatArray, defaults: FloatArray) -> Blend:
+    """Return the blend of both; the defaults alone unless tuned scores are ahead for sure enough.
+
+    Parameters
+    ----------
+    held_out : the rows that judge, which chose nothing.
+    tuned, defaults : scores of these rows.
+    """
+    sign = 1.0 if held_out.greater_is_better[0] else -1.0
+    values = [held_out.values(each)[0] for each in (tuned, defaults)]
+    if lost_by(values[1], values[0], sign, held_out)[1] < AHEAD:
+        return blend_members(held_out, [tuned, defaults])
+    means = [held_out.mean(each)[0] for each in values]
+    return Blend(np.array([0.0, 1.0]), np.array([0.0, 1.0]), means, *held_out.mean(values[1]))
 
 
 class TwoLevels:

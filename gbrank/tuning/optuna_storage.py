@@ -50,7 +50,11 @@ class OptunaStorage:
                 "a file"
             ) from error
         self._optuna, self._space, self.worker = optuna, space, Worker()
-        self._storage = optuna.storages.get_storage(storage)
+        try:
+            self._storage = optuna.storages.get_storage(storage)
+        except Exception as error:  # of SQLAlchemy, of a driver, or of the file itself
+            reason = str(error).partition("\n")[0]
+            raise ValueError(f"storage {storage} cannot be opened by Optuna: {reason}") from error
         direction = optuna.study.StudyDirection(2 if greater_is_better else 1)
         level = optuna.logging.get_verbosity()
         optuna.logging.set_verbosity(optuna.logging.ERROR)

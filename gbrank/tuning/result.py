@@ -21,8 +21,9 @@ class TuneResult:
     Attributes
     ----------
     best_ranker_ : Ranker
-        Fitted: a blend of the best trials and the defaults, each with its boosters of all folds
-        and one of all queries; ``members_`` says which. ``None`` where ``n_members=0``.
+        Fitted: a blend of the best trials and the defaults, each with its boosters of all folds and
+        one of all queries, where ``tuned_share_`` is above 0; ``members_`` says which. Else the
+        Ranker as it comes. ``None`` where ``n_members=0``.
     best_params_ : dict
         Parameters of the best trial, for ``Ranker(**best_params_)``.
     best_point_ : dict
@@ -38,6 +39,9 @@ class TuneResult:
         Tuned against defaults, query by query, on queries that did not choose.
     judged_on : str
         Which queries these are.
+    tuned_share_ : float
+        What the best trials count for in ``best_ranker_``, the rest being the defaults: 0 where
+        they were not ahead with p < 0.05, one-sided, on folds that did not choose.
     n_fold_trainings_ : int
         Boosters of folds that were trained to their end, by this process.
     seconds_ : float
@@ -53,6 +57,7 @@ class TuneResult:
     trials: list[Trial]
     comparison_: Any
     judged_on: str
+    tuned_share_: float
     n_fold_trainings_: int
     seconds_: float
     defaults: str = "Ranker()"
@@ -104,7 +109,7 @@ class TuneResult:
         return (
             f"{len(self.trials)} trials ({what}) in {self.seconds_:.0f} s; {self.metric} on "
             f"{self.judged_on}\n\n{text_table(['', self.metric], rows)}\n\n{difference}\n"
-            f"{self.verdict()}"
+            f"{self.verdict()}\n{self._made_of()}"
         )
 
     def verdict(self) -> str:
@@ -115,6 +120,19 @@ class TuneResult:
         gained = pair.difference > 0 if self.greater_is_better else pair.difference < 0
         word = "better" if gained else "worse"
         return f"the tuned ranker is {word} than the defaults, {self.defaults}"
+
+    def _made_of(self) -> str:
+        if self.best_ranker_ is None:
+            return "best_ranker_ was not asked for"
+        if self.tuned_share_ == 0:
+            return (
+                f"best_ranker_ is {self.defaults} as it comes: tuned trials were not ahead with "
+                "p < 0.05, one-sided, on folds that did not choose"
+            )
+        return (
+            f"best_ranker_: {self.tuned_share_:.0%} tuned trials, {1 - self.tuned_share_:.0%} "
+            "defaults"
+        )
 
     def importances(self) -> dict[str, float]:
         """Return how much of the spread between trials each parameter explains, summing to 1.

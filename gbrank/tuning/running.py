@@ -121,10 +121,11 @@ class Search:
 
     def _is_over(self, deadline: float | None) -> bool:
         """Return whether time is up; not before the defaults are there to compare with."""
+        if deadline is None or clock() <= deadline:  # first, as it is asked after every tree
+            return False
         has_one = any(each.state == COMPLETE for each in self.trials)
         n_first = sum(each.number < len(self.defaults) for each in self.trials)
-        enough = has_one and n_first == len(self.defaults)
-        return deadline is not None and enough and clock() > deadline
+        return has_one and n_first == len(self.defaults)
 
     def _in_words(self) -> str:
         if not any(each.state == COMPLETE for each in self.trials):

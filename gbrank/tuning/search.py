@@ -17,6 +17,7 @@ from gbrank.core import (
     check_seed,
     check_whole_queries,
     hold_out_queries,
+    resolve_n_jobs,
 )
 from gbrank.metrics import Metric, get_metric
 from gbrank.objectives import Objective
@@ -78,8 +79,9 @@ def tune(
     trains as it comes; what follows is proposed by Optuna, or drawn at random where that is not
     installed. The boosters of a trial stop by the metric on held-out queries. Folds come in
     groups, and after each a trial that is behind the best one, query by query, is dropped. In the
-    end the best trials are blended, as the Ranker blends its own members, and this blend with the
-    defaults, by how both did on folds that did not choose; the table compares on such folds, too.
+    end the best trials are blended, as the Ranker blends its own members. Where this blend is ahead
+    of the defaults, query by query, with p < 0.05 on folds that did not choose, it is blended with
+    them; else ``best_ranker_`` is the Ranker as it comes. The table compares on such folds, too.
 
     Ctrl-C ends the search and keeps its trials.
 
@@ -151,13 +153,17 @@ def tune(
     losses = name_objectives(objectives)
     base = _read_ranker(ranker, losses, judge, n_jobs, random_state)
     _check_budget(n_trials, timeout, race, n_members, holdout)
-    starts = [start] if isinstance(start, str) else list(start)
+    check_integer("verbose", verbose, low=-1)
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable or None, got {callback!r}")
+    starts = _read_starts(start)
     given = search_space(list(losses.values()), starts) if space is None else space
     checked = read_space(given, losses, starts, base)
     proposes = _choose_sampler(sampler, checked, random_state, judge, verbose)
     model = clone(base)
     data, order = read_rows(model, X, y, qid, group, sample_weight, "tune")
     rest, held = data, None
+    rows = {"X": X, "y": y, "qid": qid, "group": group, "sample_weight": sample_weight}
     if holdout is not None:
         kept, apart = hold_out_queries(data.n_queries, holdout, random_state)
         if min(len(kept) - 10, len(apart) - 2) < 0:
@@ -166,6 +172,8 @@ def tune(
                 f"{len(apart)} to compare on: 10 and 2 are needed"
             )
         rest, held, order = data.take(kept), data.take(apart), None
+        rows = {"X": rest.X, "y": rest.y, "group": rest.layout.sizes}
+        rows["sample_weight"] = rest.sample_weight
     parts = _cut(cv, rest, order, random_state)
     trainer = FoldTrainer(base, losses, rest, parts, judge)
     search = Search(trainer, proposes, checked, losses, base, judge, race, callback)
@@ -177,8 +185,8 @@ def tune(
         file.close()
     best = search.best()
     blending = Blending(search, n_members)
-    blended = blending.blend(model, n_members, order)
-    compared, where = blending.compared(held, random_state, blended)
+    blended = blending.blend(model, n_members, order, rows)
+    compared, where = blending.compared(held, random_state, blended, rows)
     return TuneResult(
         best_ranker_=blended,
         best_params_=ranker_params(make_ranker(best.point, losses, base)),
@@ -189,6 +197,7 @@ def tune(
         trials=search.trials,
         comparison_=compared,
         judged_on=where,
+        tuned_share_=blending.tuned_share,
         n_fold_trainings_=trainer.n_fold_trainings,
         seconds_=search.seconds,
         defaults=search.defaults_name,
@@ -205,6 +214,7 @@ def _read_ranker(
 ) -> Ranker:
     """Return the Ranker whose parameters hold in all trials; raise an error for those of others."""
     check_seed(seed)
+    resolve_n_jobs(n_jobs)
     if ranker is not None and not isinstance(ranker, Ranker):
         raise TypeError(f"ranker must be a gbrank.Ranker, got {type(ranker).__name__}")
     base = Ranker() if ranker is None else clone(ranker)
@@ -220,6 +230,13 @@ def _read_ranker(
     for loss in losses.values():  # not all go with noise=, for one
         resolve_objective(clone(base).set_params(objective=loss))
     return base
+
+
+def _read_starts(start: Any) -> list[str]:
+    starts = [start] if isinstance(start, str) else start
+    if not isinstance(starts, list | tuple) or not starts:
+        raise ValueError(f"start must be 'linear', 'zero' or a list of them, got {start!r}")
+    return list(starts)
 
 
 def _check_budget(n_trials: Any, timeout: Any, race: Any, n_members: Any, holdout: Any) -> None:
@@ -289,9 +306,8 @@ def _cut(cv: Any, data: RankingData, order: Any, seed: int) -> list[Part]:
 def _open_storage(storage: Any, identity: dict[str, str], space: Space, metric: Metric) -> Any:
     if is_optuna_storage(storage):
         return OptunaStorage(storage, identity, space, metric.greater_is_better)
-    if storage is not None and not isinstance(storage, str | os.PathLike):
+    if storage is not None and (not isinstance(storage, str | os.PathLike) or not str(storage)):
         raise TypeError(
-            "storage must be the path of a file, or a URL or storage of Optuna, got "
-            f"{type(storage).__name__}"
+            f"storage must be the path of a file, or a URL or storage of Optuna, got {storage!r}"
         )
     return FileStorage(storage, identity)

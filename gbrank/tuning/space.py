@@ -113,8 +113,11 @@ def read_space(
         **space,
     }
     read = {str(name): _read(str(name), entry) for name, entry in chosen.items()}
+    before: Space = {}
     for name, dimension in read.items():
         _check_name(name, losses)
+        _check_when(name, dimension, before)
+        before[name] = dimension
         for value in dimension.values or (dimension.low, dimension.high):
             if name == "objective" and value not in losses:
                 raise ValueError(
@@ -134,14 +137,15 @@ def _read(name: str, entry: Any) -> Dimension:
         if unknown:
             raise ValueError(f"space: {name} has {unknown}, which mean nothing")
         if entry.get("type") == "choice":
-            return _read_choice(name, entry.get("values"), entry.get("when") or {})
+            return _read_choice(name, entry.get("values"), _read_when(name, entry))
         if entry.get("type") not in ("float", "int"):
             raise ValueError(
                 f"space: {name} must be of type 'float', 'int' or 'choice', got "
                 f"{entry.get('type')!r}"
             )
         low, high, kind = entry.get("low"), entry.get("high"), entry["type"]
-        return _read_range(name, kind, low, high, entry.get("log", False), entry.get("when") or {})
+        when = _read_when(name, entry)
+        return _read_range(name, kind, low, high, entry.get("log", False), when)
     if isinstance(entry, tuple) and len(entry) == 2:
         kind = "int" if all(isinstance(each, int) for each in entry) else "float"
         return _read_range(name, kind, *entry, False, {})
@@ -151,6 +155,30 @@ def _read(name: str, entry: Any) -> Dimension:
         f"space: {name} must be a dict as Ranker.search_space() has them, a pair (low, high) or a "
         f"list of values, got {entry!r}"
     )
+
+
+def _read_when(name: str, entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    when = entry.get("when") or {}
+    if not isinstance(when, Mapping):
+        raise ValueError(
+            f"space: 'when' of {name} must be a dict of names and values, got {when!r}"
+        )
+    return when
+
+
+def _check_when(name: str, dimension: Dimension, before: Space) -> None:
+    """Raise a ``ValueError`` for a condition that no point can meet."""
+    for other, value in dimension.when.items():
+        if other not in before:
+            hint = did_you_mean(str(other), list(before))
+            raise ValueError(
+                f"space: {name} counts when {other!r} is {value!r}, but no name before it is "
+                f"{other!r}{hint}"
+            )
+        if not before[other].contains(value):
+            raise ValueError(
+                f"space: {name} counts when {other!r} is {value!r}, which {other!r} never is"
+            )
 
 
 def _read_choice(name: str, values: Any, when: Mapping[str, Any]) -> Dimension:
@@ -175,6 +203,8 @@ def _read_range(
     )
     if not numbers or not low < high:
         raise ValueError(f"space: {name} must have numbers low < high, got {low!r} and {high!r}")
+    if kind == "int" and not (low == int(low) and high == int(high)):
+        raise ValueError(f"space: {name} must have whole numbers, got {low!r} and {high!r}")
     if log and low <= 0:
         raise ValueError(f"space: {name} has log=True, so that low must be > 0, got {low!r}")
     return Dimension(kind, low, high, bool(log), when=when)

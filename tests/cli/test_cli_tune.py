@@ -37,6 +37,7 @@ def test_tune_resume_and_json(files, capsys, tmp_path):
         each["value"] for each in result["trials"] if each["state"] == "complete"
     )
     assert 0 <= result["p"] <= 1
+    assert 0 <= result["tuned_share"] <= 1
 
 
 def test_budgets():

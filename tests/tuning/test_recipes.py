@@ -1,5 +1,7 @@
 """Recipes for other tuners, as the documentation has them, and how spaces, races and plots work."""
 
+import time
+
 import matplotlib
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ import pytest
 import gbrank
 from gbrank.boosting import HeldOut
 from gbrank.core import RankingData
-from gbrank.metrics import get_metric
+from gbrank.metrics import get_metric, ndcg_score
 from gbrank.tuning.racing import lost_by
 from gbrank.tuning.space import draw_point, read_space
 
@@ -51,22 +53,62 @@ def test_optuna_by_hand(rows):
 
 def test_flaml_custom_learner(rows):
     flaml = pytest.importorskip("flaml", reason="FLAML is not installed")
-    space = gbrank.Ranker.search_space(["xendcg"])
-    domains = {}
-    for name, entry in space.items():
-        if entry["type"] == "choice":
-            domains[name] = flaml.tune.choice(entry["values"])
-        else:
-            make = flaml.tune.lograndint if entry["type"] == "int" else flaml.tune.loguniform
-            domains[name] = make(entry["low"], entry["high"])
-    found = flaml.tune.run(
-        lambda point: {"ndcg": mean_ndcg(point, rows)},
-        config=domains,
-        metric="ndcg",
-        mode="max",
-        num_samples=2,
+    model = pytest.importorskip("flaml.automl.model", reason="FLAML is without flaml[automl]")
+    first = {"num_leaves": 31, "learning_rate": 0.1, "subsample": 0.7, "xendcg__gamma": "uniform"}
+
+    class Learner(model.SKLearnEstimator):
+        """A Ranker, as FLAML has its own learners; ``groups`` are query ids, row by row."""
+
+        def __init__(self, task="rank", **config):
+            super().__init__(task, **config)
+            self.params = {name: config[name] for name in first if name in config}
+
+        @classmethod
+        def search_space(cls, data_size, task):
+            found = {}
+            for name, entry in gbrank.Ranker.search_space(["xendcg"]).items():
+                if name not in first:
+                    continue
+                if entry["type"] == "choice":
+                    domain = flaml.tune.choice(entry["values"])
+                elif entry["type"] == "int":
+                    domain = flaml.tune.lograndint(entry["low"], entry["high"] + 1)
+                else:
+                    draw = flaml.tune.loguniform if entry["log"] else flaml.tune.uniform
+                    domain = draw(entry["low"], entry["high"])
+                found[name] = {"domain": domain, "init_value": first[name]}
+            return found
+
+        def fit(self, X, y, budget=None, free_mem_ratio=0, *, groups=None, **others):
+            started = time.time()
+            point = {"objective": "xendcg", **self.params}
+            self._model = gbrank.Ranker.from_point(point, **SMALL)
+            self._model.fit(np.asarray(X), np.asarray(y), qid=np.asarray(groups))
+            return time.time() - started
+
+    def lost_ndcg(X, y, learner, labels, X_train, y_train, weight, weight_train, config, qid, _):
+        # FLAML's own takes all rows as one list
+        value = ndcg_score(np.asarray(y), learner.predict(X), qid=np.asarray(qid), k=10)
+        return 1 - value, {"ndcg": value}
+
+    automl = flaml.AutoML()
+    automl.add_learner("gbrank", Learner)
+    automl.fit(
+        rows.X,
+        rows.y,
+        task="rank",
+        groups=np.unique(rows.qid, return_counts=True)[1],
+        metric=lost_ndcg,
+        estimator_list=["gbrank"],
+        max_iter=3,
+        time_budget=-1,
+        eval_method="cv",
+        n_splits=2,
+        verbose=0,
     )
-    assert 0 < found.best_result["ndcg"] <= 1
+    assert set(automl.best_config) == set(first)
+    assert 0 < automl.best_loss < 0.5
+    assert automl.predict(rows.X).shape == rows.y.shape
 
 
 def test_mlflow_logging(quick, tmp_path):

@@ -12,6 +12,8 @@ from gbrank.metrics import ndcg_score
 from gbrank.tuning import running as search_module
 from gbrank.tuning.trainer import FoldTrainer
 
+DEEP = {"type": "int", "low": 2, "high": 4}
+
 
 def points_and_values(result):
     return [(each.number, each.point, each.state, each.value) for each in result.trials]
@@ -197,6 +199,70 @@ def test_choosing_among_noise_gains_nothing_in_the_table(monkeypatch):
     assert abs(honest) < naive / 2
 
 
+def test_what_gains_nothing_leaves_the_ranker_as_it_comes(rows, quick):
+    """Trials that cannot learn: what comes out is what would have come without a search."""
+    shuffled = np.random.default_rng(0).permutation(len(rows.y))
+    X, y, qid = rows.X[shuffled], rows.y[shuffled], rows.qid[shuffled]
+    options = {"space": {"learning_rate": [1e-9]}, "n_trials": 4, "cv": 3}
+    small = gbrank.Ranker(n_estimators=6)
+    result = gbrank.tune(X, y, qid, ranker=small, **options)
+    plain = gbrank.Ranker(n_estimators=6, random_state=0).fit(X, y, qid=qid)
+    assert result.tuned_share_ == 0
+    assert "best_ranker_ is Ranker() as it comes" in result.table()
+    assert np.array_equal(result.best_ranker_.predict(X), plain.predict(X))
+    assert result.best_ranker_.cv_score_ == plain.cv_score_
+    one = gbrank.tune(X, y, qid, ranker=small, objectives=["listnet"], start="zero", **options)
+    plain = gbrank.Ranker("listnet", n_estimators=6, random_state=0).fit(X, y, qid=qid)
+    assert np.array_equal(one.best_ranker_.predict(X), plain.predict(X))
+
+
+def test_what_is_ahead_is_blended(rows):
+    """Defaults that can hardly learn: the trials are ahead of them for sure."""
+    slow = gbrank.Ranker(n_estimators=5, start="zero", learning_rate=1e-3, reg_lambda=1e6)
+    result = gbrank.tune(
+        rows.X,
+        rows.y,
+        rows.qid,
+        objectives=["xendcg"],
+        space={"learning_rate": [0.3], "reg_lambda": [1.0]},
+        start="linear",
+        n_trials=3,
+        cv=3,
+        ranker=slow,
+    )
+    assert result.tuned_share_ > 0.9
+    assert f"best_ranker_: {result.tuned_share_:.0%} tuned trials" in result.table()
+    assert result.best_ranker_.learning_rate == 0.3
+
+
+def test_only_what_is_ahead_for_sure_counts(rows):
+    from scipy import stats
+
+    from gbrank.boosting import HeldOut
+    from gbrank.metrics import get_metric
+    from gbrank.tuning.judgement import weigh_against
+
+    data = RankingData.checked(rows.X, rows.y, rows.qid)
+    held_out = HeldOut(data, np.arange(data.n_queries), [get_metric("ndcg@10")], 1)
+    rng = np.random.default_rng(0)
+    opened = []
+    for shift in np.repeat([0.0, 0.1, 0.3], 20):
+        tuned, defaults = (
+            shift * rows.y + rng.normal(size=len(rows.y)),
+            rng.normal(size=len(rows.y)),
+        )
+        values = [held_out.values(each)[0] for each in (tuned, defaults)]
+        blend = weigh_against(held_out, tuned, defaults)
+        sure = stats.ttest_rel(*values, alternative="greater", nan_policy="omit").pvalue < 0.05
+        assert (blend.weights[0] > 0) == sure
+        if not sure:
+            assert blend.weights.tolist() == blend.coefficients.tolist() == [0.0, 1.0]
+            assert blend.score == pytest.approx(np.nanmean(values[1]))
+        opened.append(sure)
+    assert sum(opened[:20]) <= 4
+    assert all(opened[40:])
+
+
 def test_held_out_queries_take_part_in_nothing_else(rows, quick, monkeypatch):
     result = quick(n_trials=2, holdout=0.25)
     assert "30 queries held out from everything" in result.table()
@@ -298,10 +364,28 @@ def test_ctrl_c_keeps_trials(quick, tmp_path):
         ({"ranker": gbrank.Ranker("xendcg")}, "use objectives="),
         ({"sampler": "tpe"}, "sampler must be 'random' or a sampler of Optuna"),
         ({"storage": 5}, "storage must be the path"),
+        ({"storage": ""}, "storage must be the path"),
+        ({"storage": "foo://trials"}, "storage foo://trials cannot be opened by Optuna"),
+        ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0, got 0"),
+        ({"verbose": "loud"}, "verbose must be an integer"),
+        ({"callback": 5}, "callback must be callable"),
+        ({"start": None}, "start must be 'linear', 'zero' or a list"),
+        ({"space": {"num_leaves": {"type": "int", "low": 4.5, "high": 8}}}, "whole numbers"),
+        ({"space": {"num_leaves": {"type": "int", "low": 4, "high": 8, "when": 5}}}, "a dict"),
+        (
+            {"space": {"num_leaves": [4, 8], "max_depth": {**DEEP, "when": {"num_leafs": 4}}}},
+            "no name before it is 'num_leafs'; did you mean 'num_leaves'",
+        ),
+        (
+            {"space": {"num_leaves": [4, 8], "max_depth": {**DEEP, "when": {"num_leaves": 5}}}},
+            "counts when 'num_leaves' is 5, which 'num_leaves' never is",
+        ),
     ],
 )
 def test_one_clear_error_before_any_work(quick, options, message, monkeypatch):
     monkeypatch.setattr(FoldTrainer, "grow", None)
+    if "://" in str(options.get("storage")):
+        pytest.importorskip("optuna")
     with pytest.raises((ValueError, TypeError), match=r"\w") as caught:
         quick(**options)
     assert message in str(caught.value)
