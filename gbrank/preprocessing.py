@@ -23,6 +23,8 @@ from gbrank.core import (
     z_scores,
 )
 
+__all__ = ["QueryScaler"]
+
 _METHODS: dict[str, Callable[[FloatArray, IntArray], FloatArray]] = {
     "zscore": z_scores,
     "rank": ranks,

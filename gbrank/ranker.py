@@ -2,7 +2,6 @@
 
 import copy
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -47,6 +46,7 @@ from gbrank.boosting import (
     linear_limits,
     mean_hessian,
     merge_models,
+    model_size,
     part_shares,
     read_lightgbm_model,
     read_model,
@@ -294,6 +294,13 @@ class Ranker(HintsAtParameters, BaseEstimator):
         Number of features.
     feature_names_in_ : array of str
         Names of the features, where the input had names.
+    column_names_ : list of str or None
+        These names as text, of a table whose names are not all text; scikit-learn keeps none there.
+    qid_column_ : str or None
+        The column of ``X`` that held query ids: where :meth:`predict`, :meth:`score` and
+        :meth:`rank` look for them.
+    start_coef_ : array of shape (n_features, 2) or None
+        Of ``start="query_linear"``: coefficients of each feature's z-score and rank in its query.
 
     Examples
     --------
@@ -1762,15 +1769,14 @@ class Members:
                 for each in ranker.members_
             ],
         )
-        text = ranker.booster_.model_to_string()
-        leaves = sum(int(each) for each in re.findall(r"^num_leaves=(\d+)$", text, re.MULTILINE))
+        leaves, size = model_size(ranker.booster_)
         n_folds = len(self.parts) - 1  # the last part is the whole
         how = f"{n_folds} folds" if n_folds else "one part held out"
         return (
             f"{table}\npreset={ranker.preset_!r}, {how}: {metric} {ranker.cv_score_:.4f} with a "
             f"standard error of {ranker.cv_score_se_:.4f}\n{ranker.n_boosters_} boosters, "
             f"{ranker.best_iteration_} trees and {ranker.n_start_trees_} of the start, {leaves} "
-            f"leaves, {len(text) / 1e6:.1f} MB as text"
+            f"leaves, {size / 1e6:.1f} MB as text"
         )
 
 

@@ -10,6 +10,7 @@ from public_names import public_names
 from sklearn.base import BaseEstimator
 
 import gbrank
+from gbrank.data import make_ranking
 from gbrank.metrics import get_metric, list_metrics
 
 # What a function returns, and what one meets rather than makes: no constructor to explain.
@@ -145,6 +146,16 @@ def test_example(thing):
     of_module = sys.modules[thing.__module__].__doc__ or ""
     texts = [own, of_module, of_class if inspect.isclass(thing) else ""]
     assert any(">>> " in text and re.search(rf">>>.*{name}", text) for text in texts)
+
+
+@pytest.mark.parametrize("given", [{}, {"preset": "fast"}, {"start": "query_linear"}])
+def test_every_attribute_of_a_fitted_ranker_is_explained(given):
+    data = make_ranking(n_queries=40, random_state=0)
+    ranker = gbrank.Ranker(n_estimators=2, n_jobs=1, **given).fit(data.X, data.y, qid=data.qid)
+    text = inspect.getdoc(gbrank.Ranker)
+    fitted = [name for name in vars(ranker) if re.fullmatch(r"[a-z]\w*_", name)]
+    assert len(fitted) > 10
+    assert not [name for name in fitted if not re.search(rf"^[\w, ]*\b{name}\b", text, re.M)]
 
 
 def objective_classes():

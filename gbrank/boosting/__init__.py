@@ -24,6 +24,7 @@ from gbrank.boosting.fold_datasets import FoldDatasets, Part
 from gbrank.boosting.held_out import HeldOut, rows_of
 from gbrank.boosting.keywords import HintsAtParameters, evaluation_arguments
 from gbrank.boosting.model_file import (
+    begins_as_model,
     is_lightgbm_file,
     is_model_file,
     read_lightgbm_model,
@@ -35,12 +36,12 @@ from gbrank.boosting.model_text import (
     first_trees_of,
     gain_of_variance,
     merge_models,
+    model_size,
     replace_parameters,
     step_tree,
 )
 from gbrank.boosting.params import (
     LIGHTGBM_NAMES,
-    check_bagging_by_query,
     is_constrained,
     lightgbm_params,
     main_names,
@@ -72,9 +73,9 @@ __all__ = [
     "Part",
     "SavedByName",
     "TrainingOptions",
+    "begins_as_model",
     "blend_members",
     "boost",
-    "check_bagging_by_query",
     "check_columns",
     "check_dataset",
     "check_fitted_values",
@@ -98,6 +99,7 @@ __all__ = [
     "make_dataset",
     "mean_hessian",
     "merge_models",
+    "model_size",
     "name_objectives",
     "part_shares",
     "read_lightgbm_model",

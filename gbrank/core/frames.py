@@ -6,7 +6,7 @@ frames, whose categories it knows and whose strings it refuses with an error.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,17 @@ def _column(X: Any, name: Any) -> Any:
 def select_columns(X: Any, names: list[Any]) -> Any:
     """Return a table with these columns, in this order."""
     return X.select(names) if _is_arrow(X) or _is_polars(X) else X[names]
+
+
+def given_names(names: Sequence[str]) -> list[str] | None:
+    """Return the names of a model's features; ``None`` where LightGBM has numbered them.
+
+    >>> from gbrank.core.frames import given_names
+    >>> given_names(["price", "stars"]), given_names(["Column_0", "Column_1"])
+    (['price', 'stars'], None)
+    """
+    numbered = [f"Column_{number}" for number in range(len(names))]
+    return None if list(names) == numbered else list(names)
 
 
 def numbered_columns(X: Any) -> list[str] | None:
@@ -205,8 +216,8 @@ def as_lightgbm_input(X: Any) -> Any:
     if _is_arrow(X) and not all(_is_number(field.type) for field in X.schema):
         X = _arrow_to_pandas(X)
     if hasattr(X, "dtypes") and is_table(X):
-        _refuse_text(X)
-        _refuse_strange_categories(X)
+        _check_no_text(X)
+        _check_categories(X)
     return X
 
 
@@ -290,7 +301,7 @@ def _arrow_to_pandas(table: Any) -> Any:
     return table.to_pandas()
 
 
-def _refuse_text(frame: Any) -> None:
+def _check_no_text(frame: Any) -> None:
     """Refuse columns of text, with what is to be done about them."""
     for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
         if str(dtype).startswith(("object", "str")):
@@ -300,7 +311,7 @@ def _refuse_text(frame: Any) -> None:
             )
 
 
-def _refuse_strange_categories(frame: Any) -> None:
+def _check_categories(frame: Any) -> None:
     """Refuse categories that LightGBM cannot write into its model: all but text and numbers."""
     for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
         categories = getattr(dtype, "categories", None)

@@ -34,14 +34,14 @@ _LN_2 = float(np.log(2.0))
 
 @kernel()
 def _approx_ndcg_block(
-    first, last, bounds, scores, target, counts, temperature, iteration, scratch, grad, hess
+    first, last, bounds, scores, target, used, temperature, iteration, scratch, grad, hess
 ):
     pulls, ranks = scratch[0], scratch[1]
     forces, hessians = scratch[2], scratch[3]
     inverse = 1.0 / temperature
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
-        if not counts[q]:
+        if not used[q]:
             zero_step(grad[a:b], hess[a:b])
             continue
         m = b - a
