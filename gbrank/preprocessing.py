@@ -1,5 +1,7 @@
 """Features relative to their query, for data where absolute values mean little."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, Self
 

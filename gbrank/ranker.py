@@ -1,5 +1,7 @@
 """Ranker: a scikit-learn estimator that trains LightGBM on any of the objectives."""
 
+from __future__ import annotations
+
 import copy
 import os
 import sys
@@ -960,9 +962,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
         learned = {name: value for name, value in vars(model).items() if _is_set_by_fit(name)}
         self.__dict__ = kept | learned
 
-    def _continued_model(
-        self, init_model: Any, n_estimators: int
-    ) -> tuple["_Continued | None", int]:
+    def _continued_model(self, init_model: Any, n_estimators: int) -> tuple[_Continued | None, int]:
         """Return the model whose training goes on, if one does, and how many trees to add."""
         if init_model is not None:
             if not isinstance(self.start, str) or self.start not in ("auto", "zero"):
@@ -1548,7 +1548,7 @@ def set_trained(
     ranker: Ranker,
     boosted: Boosted,
     start: Start,
-    continued: "_Continued | None" = None,
+    continued: _Continued | None = None,
     n_start_trees: int | None = None,
 ) -> None:
     """Give a Ranker what training has found: all that fit sets but what is known of the columns.
@@ -1798,7 +1798,7 @@ class _Continued:
     hessian_unit: float | None = None
 
     @classmethod
-    def of(cls, model: Any) -> "_Continued":
+    def of(cls, model: Any) -> _Continued:
         """Take a Ranker, another estimator of LightGBM, a Booster or the path of a file."""
         if isinstance(model, lgb.Booster):
             return cls(model)

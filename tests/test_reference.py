@@ -112,6 +112,23 @@ def test_no_parameter_is_made_up(thing):
 
 
 @public
+def test_help_shows_a_signature_that_can_be_read(thing):
+    """Of a name, and of methods that are ours: types by their names, not spelled out."""
+    shown = {thing.__name__: thing}
+    if inspect.isclass(thing):
+        methods = inspect.getmembers(thing, inspect.isfunction)
+        shown |= {
+            name: method
+            for name, method in methods
+            if not name.startswith("_") and method.__module__.startswith("gbrank.")
+        }
+    for name, each in shown.items():
+        text = str(inspect.signature(each))
+        assert len(text) <= 1000, f"{name}: {len(text)} characters"
+        assert "numpy._typing" not in text, name
+
+
+@public
 def test_stated_defaults_are_those_of_the_signature(thing):
     parameters = signature_parameters(thing)
     for name, what in documented_parameters(thing).items():

@@ -54,6 +54,7 @@ from gbrank.core.seen_queries import hash_queries, warn_of_seen_queries
 from gbrank.core.sorting import sort_by_score, sort_descending
 from gbrank.core.threads import cut_queries, resolve_n_jobs, share_pieces
 from gbrank.core.training_data import (
+    NO_BAGGING_BY_QUERY,
     TRUE_WORDS,
     TrainingData,
     bags_by_query,
@@ -87,6 +88,7 @@ __all__ = [
     "DISCOUNTS",
     "EXACT_MATH",
     "LARGEST_GAIN",
+    "NO_BAGGING_BY_QUERY",
     "TRUE_WORDS",
     "BoolArray",
     "DMatrixData",

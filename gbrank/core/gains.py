@@ -4,6 +4,8 @@ Objectives and metrics share these, so that a loss and the NDCG it is judged by 
 about what a label is worth.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable
 from typing import Any

@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 
 from gbrank.core import atomic_file
-from gbrank.noise.checks import check_preset, check_no_link
+from gbrank.noise.checks import check_no_link, check_preset
 from gbrank.noise.content import (
     METHOD,
     Section,

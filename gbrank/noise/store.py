@@ -20,10 +20,10 @@ from gbrank.noise.archive import SUFFIX, Run, read_archive, write_archive
 from gbrank.noise.checks import (
     UNREADABLE,
     check_name,
+    check_no_link,
     check_preset,
     check_result,
     check_run,
-    check_no_link,
 )
 from gbrank.noise.presets import Preset, restore_preset
 from gbrank.noise.trial import Result, Trial

@@ -249,13 +249,3 @@ def row_of_changes(form, above, place, worth, discounts, changes):
         q = place + 1 + j
         changes[j] = change(form, above, discounts[place], discounts[q], mid, more)
         mid, more = pass_by(form, worth[q], discounts[q], mid, more)
-
-
-@kernel()
-def matrix_of_changes(form, worth, discounts, changes):
-    """Write the changes of all pairs of a list in the order of places above the diagonal."""
-    m = len(worth)
-    above = 1.0
-    for place in range(m):
-        row_of_changes(form, above, place, worth, discounts, changes[place, place + 1 : m])
-        above = next_above(form, above, worth[place])

@@ -19,6 +19,8 @@ Reference: Qin, Liu, Li, A general approximation framework for direct optimizati
 retrieval measures, Information Retrieval 2010.
 """
 
+from __future__ import annotations
+
 from typing import Any, ClassVar
 
 import numpy as np

@@ -28,6 +28,8 @@ theorems 8 to 10 (the definition of the divergence there should have the gradien
 inverse).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -25,6 +25,8 @@ On NDCG consistency of listwise ranking methods, AISTATS 2011, section 3.3; Xia,
 Statistical consistency of top-k ranking, NIPS 2009, section 4.3 (top k).
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

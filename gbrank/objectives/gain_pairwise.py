@@ -40,6 +40,8 @@ section 3.3; Zhang, Statistical analysis of some multi-category large margin cla
 methods, JMLR 2004, theorem 5.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, ClassVar
 

@@ -25,6 +25,8 @@ Reference: Ravikumar, Tewari, Yang, On NDCG consistency of listwise ranking meth
 section 3.3. (It comes from ``h(x) = x log x - x`` in that paper's section 4.)
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

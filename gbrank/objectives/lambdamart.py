@@ -26,6 +26,8 @@ References: Burges, From RankNet to LambdaRank to LambdaMART, 2010; Bruch, The W
 equations 4 and 5.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 

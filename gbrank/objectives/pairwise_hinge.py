@@ -16,6 +16,8 @@ References: Herbrich, Graepel, Obermayer, Large margin rank boundaries for ordin
 Burges, Ragno, Le, Learning to rank with nonsmooth cost functions, NIPS 2006 (the weights).
 """
 
+from __future__ import annotations
+
 from typing import Any, ClassVar
 
 import numpy as np

@@ -44,6 +44,8 @@ Reference: Ravikumar, Tewari, Yang, On NDCG consistency of listwise ranking meth
 section 4, equation 4; q = log(m) + 2 is that of its experiments.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, ClassVar
 

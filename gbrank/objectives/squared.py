@@ -19,6 +19,8 @@ section 3.3; Duchi, Mackey, Jordan, The asymptotics of ranking algorithms, Annal
 2013, equation 28 (the mean).
 """
 
+from __future__ import annotations
+
 from typing import Any, ClassVar
 
 import numpy as np

@@ -20,6 +20,8 @@ ICLR 2021 (the loss "unique softmax" of TensorFlow Ranking, which does not divid
 gains).
 """
 
+from __future__ import annotations
+
 from typing import Any, ClassVar
 
 import numpy as np

@@ -23,6 +23,8 @@ rank challenge with YetiRank, 2011; Lyzhin, Ustimenko, Gulin, Prokhorenkova, Whi
 important for learning to rank?, ICML 2023.
 """
 
+from __future__ import annotations
+
 import copy
 import sys
 from typing import Any, ClassVar, Self

@@ -1,5 +1,7 @@
 """How much a metric loses when the values of a feature are shuffled within queries."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

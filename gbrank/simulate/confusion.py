@@ -89,7 +89,7 @@ def confuse_labels(
         ``matrix[l, u]`` is the probability of label ``l`` given the true grade ``u``, as
         :func:`noise_matrix` returns it.
     random_state : int, Generator or None, default=0
-        Seed, generator, or ``None`` for other numbers every time.
+        Seed, generator, or ``None`` for other numbers every time (in a Ranker it stands for 0).
 
     Returns
     -------
@@ -144,7 +144,7 @@ def careless_judge(
     fraction : float
         Share of the queries, from 0 to 1.
     random_state : int, Generator or None, default=0
-        Seed, generator, or ``None`` for other numbers every time.
+        Seed, generator, or ``None`` for other numbers every time (in a Ranker it stands for 0).
 
     Returns
     -------

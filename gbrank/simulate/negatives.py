@@ -66,7 +66,7 @@ def add_negatives(
     fraction : float
         How much longer each list becomes; 0.5 is half as long again. It may exceed 1.
     random_state : int, Generator or None, default=0
-        Seed, generator, or ``None`` for other numbers every time.
+        Seed, generator, or ``None`` for other numbers every time (in a Ranker it stands for 0).
 
     Returns
     -------

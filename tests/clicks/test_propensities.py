@@ -1,6 +1,7 @@
 """Estimators against plain loops, against the truth of simulated logs, and in what they refuse."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from click_oracle import count, draw_log, expectation_maximisation, harvested_ra
 from scipy.optimize import minimize
 
 from gbrank.clicks import ClickLog, Propensities, estimate_propensities
-from gbrank.clicks._likelihood import most_likely, relevance_of_items
+from gbrank.clicks._likelihood import _relevance, most_likely
 
 HARVESTS = ("pivot", "neighbours", "all_pairs", "em")
 
@@ -70,7 +71,8 @@ def test_em_is_where_expectation_maximisation_goes(drawn, log):
     assert found == pytest.approx(theta, rel=1e-5)
     items = drawn[1][log.first_rows]
     expected = [gamma[q, i] for q, i in zip(log.queries_of_items, items, strict=True)]
-    assert relevance_of_items(*arrays, found) == pytest.approx(expected, abs=1e-5)
+    of_items = [_relevance(a, b, *arrays[1:], found) for a, b in pairwise(log.item_bounds)]
+    assert of_items == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.slow
