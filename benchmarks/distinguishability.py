@@ -157,7 +157,7 @@ def study(setting: Setting, options: argparse.Namespace, seed: int) -> dict[str,
             sizes,
             group=task.group,
             n_orders=0,
-            level=LEVEL,
+            confidence=LEVEL,
         )
         for pair in PAIRS
     }
