@@ -21,10 +21,13 @@ from gbrank.core import (
     check_labels,
     check_number,
     check_seed,
+    column_names,
     draw_queries,
+    is_table,
     query_folds,
     query_strata,
     split_rows,
+    take_column,
 )
 
 __all__ = ["QueryKFold", "QueryShuffleSplit", "cv"]
@@ -72,8 +75,12 @@ class _QuerySplitter(BaseEstimator):
             raise ValueError("groups and qid are both the query id of each row, but they differ")
         if groups is not None or qid is not None:
             return qid if groups is None else groups
-        if self.qid is not None and hasattr(X, "columns"):
-            return X[self.qid]
+        if self.qid is not None and is_table(X):
+            if self.qid not in column_names(X):
+                raise ValueError(
+                    f"X has no column {self.qid!r} of query ids; it has {column_names(X)}"
+                )
+            return take_column(X, self.qid)[0]
         raise ValueError(
             f"{type(self).__name__} needs the query id of each row: pass groups= or qid=, or a "
             f"data frame and the name of its column, {type(self).__name__}(qid=...)"

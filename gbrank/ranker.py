@@ -23,6 +23,7 @@ from gbrank.boosting import (
     PRESETS,
     Blend,
     Boosted,
+    CheckedMetric,
     GrownMember,
     HeldOut,
     HintsAtParameters,
@@ -33,9 +34,12 @@ from gbrank.boosting import (
     blend_members,
     boost,
     check_columns,
+    check_columns_of_categories,
     check_dataset,
     check_fitted_values,
     check_no_placeholders,
+    check_other_params,
+    check_prediction_arguments,
     cross_fit,
     cut_parts,
     evaluation_arguments,
@@ -57,6 +61,7 @@ from gbrank.boosting import (
     search_space,
     split_point,
     warn_of_no_splits,
+    with_seeds_of_later_trees,
     write_model,
 )
 from gbrank.clicks import (
@@ -75,6 +80,7 @@ from gbrank.core import (
     as_lightgbm_input,
     batches,
     check_choice,
+    check_columns_of_ids,
     check_labels,
     check_noise_matrix,
     check_positions,
@@ -543,19 +549,15 @@ class Ranker(HintsAtParameters, BaseEstimator):
                 },
             )
             return self
-        if propensity is not None or eval_position is not None:
+        if propensity is not None or eval_position is not None or clip != 0.0:
             raise ValueError(
-                "propensity and eval_position mean something with unbiased='ips', 'additive' or "
-                "'dual' only, but unbiased is None"
+                "propensity, clip and eval_position mean something with unbiased='ips', 'additive' "
+                "or 'dual' only, but unbiased is None"
             )
+        if keys is not None and preferences is None:
+            raise ValueError("keys name rows for preferences, but preferences is None")
         check_no_placeholders(self.get_params())
-        objective = resolve_objective(
-            correct_for_noise(self),
-            self.random_state,
-            self.n_jobs,
-            self.lgb_params,
-            self.eval_metric,
-        )
+        objective = resolve_objective(self)
         if isinstance(X, lgb.Dataset) and position is None:
             pass  # which brings its own
         elif (position is not None) != objective.needs_position:
@@ -668,6 +670,9 @@ class Ranker(HintsAtParameters, BaseEstimator):
             known = None if continued is None else continued.hessian_unit
             unit = mean_hessian(objective, training) if known is None else known
             params = in_lightgbm_units(params, unit, self.lgb_params)
+        if continued is not None:
+            objective.n_start_trees = continued.n_start_trees
+            params = with_seeds_of_later_trees(params, continued.n_trees)
         boosted = boost(
             params,
             objective,
@@ -708,6 +713,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
             ``start_iteration`` is for models that start from zero only.
         """
         check_is_fitted(self)
+        check_prediction_arguments(kwargs)
         features = self._features_only(X)
         trees = self._trees_to_use(num_iteration, kwargs.get("start_iteration", 0))
         kwargs.setdefault("num_threads", resolve_n_jobs(self.n_jobs))
@@ -722,9 +728,9 @@ class Ranker(HintsAtParameters, BaseEstimator):
                 [self.booster_.predict(rows, num_iteration=trees, **kwargs) for rows in batches(X)]
             )
         features = self._validate_features(features, reset=False)
-        predicted: FloatArray = self.booster_.predict(
-            as_lightgbm_input(features), num_iteration=trees, **kwargs
-        )
+        readable = as_lightgbm_input(features)
+        check_columns_of_categories(self.booster_, readable)
+        predicted: FloatArray = self.booster_.predict(readable, num_iteration=trees, **kwargs)
         if in_trees or predicted.ndim > 1:
             return predicted
         return predicted + self._start_scores(X, features, qid, group)
@@ -995,8 +1001,14 @@ class Ranker(HintsAtParameters, BaseEstimator):
         return list(wanted) if isinstance(wanted, list | tuple) else [wanted]
 
     def _fevals(self) -> list[Callable[..., Any]]:
-        metrics = self._metrics()
-        return [feval(metric) if isinstance(metric, str) else metric for metric in metrics]
+        return [
+            feval(metric)
+            if isinstance(metric, str | Metric)
+            else metric
+            if _named_metric(metric) is not None
+            else CheckedMetric(metric)
+            for metric in self._metrics()
+        ]
 
     # --- several members, cross-fitted -----------------------------------------------------------
 
@@ -1109,12 +1121,9 @@ class Ranker(HintsAtParameters, BaseEstimator):
         members: list[Member] = []
         starts: list[list[Start]] = []
         wanted = PRESETS[own["preset"]].members
-        chosen = correct_for_noise(self)
-        for settings in wanted if chosen is None else wanted[:1]:
-            given = settings.objective if chosen is None else chosen
-            objective = resolve_objective(
-                given, self.random_state, self.n_jobs, self.lgb_params, self.eval_metric
-            )
+        is_chosen = self.objective is not None or self.noise is not None
+        for settings in wanted[:1] if is_chosen else wanted:
+            objective = resolve_objective(self, None if is_chosen else settings.objective)
             if bound is not None:
                 objective.set_params(observations=bound)
                 plain = [
@@ -1188,6 +1197,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
     ) -> None:
         """Train on clicks without the bias of positions: see :mod:`gbrank.clicks.training`."""
         X, y, qid, group, weight = rows
+        column = qid if isinstance(qid, str) else self.qid if qid is None else None
         position, propensity, unbiased, clip = clicks
         if isinstance(X, lgb.Dataset) or y is None or others["preferences"] is not None:
             raise ValueError("unbiased needs X in memory and y, the clicks, not a Dataset")
@@ -1237,7 +1247,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
             take_rows(X, kept) if holds_out else X,
             np.asarray(plan.y)[kept],
             # a name, so that predict knows of the column
-            qid=rows[2] if isinstance(rows[2], str) else numbers[kept],
+            qid=column if column is not None and group is None else numbers[kept],
             sample_weight=None if plan.sample_weight is None else plan.sample_weight[kept],
             eval_X=eval_X,
             eval_y=eval_y,
@@ -1314,6 +1324,8 @@ class Ranker(HintsAtParameters, BaseEstimator):
             qid = self._queries_of(X, qid, caller)
         if reset:
             self.training_queries_ = None if group is not None else hash_queries(qid)
+            if group is None:
+                check_columns_of_ids(X, qid, self.qid_column_)
         X = self._validate_features(self._features_only(X), reset=reset)
         y, labels = split_labels(self.objective, y)
         data = RankingData.checked(X, y, qid, group, sample_weight, init_score, position)
@@ -1370,6 +1382,11 @@ class Ranker(HintsAtParameters, BaseEstimator):
                 "name of a column of X) or group= (the number of rows of each query). In "
                 "cross-validation, name the column with Ranker(qid=...), or enable metadata "
                 "routing and request qid"
+            )
+        if isinstance(wanted, int | np.integer):
+            raise TypeError(
+                "qid must be the query id of each row, or the name of a column of X, got "
+                f"{wanted!r}"
             )
         if not isinstance(wanted, str):
             return wanted
@@ -1485,35 +1502,30 @@ class Ranker(HintsAtParameters, BaseEstimator):
 # --- what others need too ------------------------------------------------------------------------
 
 
-def resolve_objective(
-    objective: Any,
-    random_state: int | None,
-    n_jobs: int | None,
-    lgb_params: Mapping[str, Any] | None = None,
-    eval_metric: Any = None,
-) -> Objective:
-    """Return the objective that the parameters of a Ranker stand for, checked; never the given one.
+def resolve_objective(ranker: Any, given: Any = None) -> Objective:
+    """Return the objective that a Ranker trains, checked; never the one that it was given.
+
+    Everything that decides it is read from the Ranker here, noise of labels included, so that
+    whoever trains and whoever says what was trained cannot differ.
 
     Parameters
     ----------
-    objective : name or instance; ``None`` for that of ``preset="fast"``.
-    random_state : seed of an objective that has none of its own.
-    n_jobs : threads of an objective that has no number of its own.
-    lgb_params : LightGBM's parameters, among which some may be the objective's.
-    eval_metric : of which the first is what an objective optimises that was given no metric.
+    ranker : an estimator with the parameters of a Ranker.
+    given : name or instance in the place of its ``objective``, and of what ``noise`` makes of that.
     """
-    if random_state is not None:
-        check_seed(random_state)
-    given = get_objective(DEFAULT_OBJECTIVE if objective is None else objective)
-    seed = int(random_state or 0)
-    if random_state is None and getattr(given, "random_state", 0) is None:
-        seed = given.value_of("random_state")
+    if ranker.random_state is not None:
+        check_seed(ranker.random_state)
+    chosen = correct_for_noise(ranker) if given is None else given
+    objective = get_objective(DEFAULT_OBJECTIVE if chosen is None else chosen)
+    seed = int(ranker.random_state or 0)
+    if ranker.random_state is None and getattr(objective, "random_state", 0) is None:
+        seed = objective.value_of("random_state")
     # explicitly, as the Ranker's random_state is LightGBM's seed, of which another would follow
-    said = {"objective_seed": seed, **(lgb_params or {})}
-    resolved: Objective = clone(given).with_lightgbm_params(said)
+    said = {"objective_seed": seed, **check_other_params(ranker.lgb_params)}
+    resolved: Objective = clone(objective).with_lightgbm_params(said)
     if resolved.n_jobs is None:
-        resolved.set_params(n_jobs=n_jobs)
-    judge = _first_metric(eval_metric)
+        resolved.set_params(n_jobs=ranker.n_jobs)
+    judge = _first_metric(ranker.eval_metric)
     if isinstance(resolved, YetiLoss) and judge is not None:
         resolved.take_metric(judge)
     resolved.check_params()
@@ -1565,13 +1577,7 @@ def set_trained(
     ranker.booster_ = boosted.booster
     if n_start_trees is None:
         ranker.booster_, n_start_trees = start.merged_into(boosted.booster, boosted.n_trees)
-    ranker.objective_ = resolve_objective(
-        correct_for_noise(ranker),
-        ranker.random_state,
-        ranker.n_jobs,
-        ranker.lgb_params,
-        ranker.eval_metric,
-    )
+    ranker.objective_ = resolve_objective(ranker)
     ranker.evals_result_ = boosted.results
     ranker.n_boosters_ = boosted.n_boosters
     ranker.start_kind_, ranker.start_coef_ = start.kind, start.coefficients
@@ -1627,7 +1633,7 @@ def make_member(
 
 def _named_metric(metric: Any) -> Any:
     """Return what :func:`gbrank.metrics.get_metric` takes; ``None`` for a plain function."""
-    named = metric if isinstance(metric, str) else getattr(metric, "metric", None)
+    named = metric if isinstance(metric, str | Metric) else getattr(metric, "metric", None)
     return named if isinstance(named, str | Metric) else None
 
 
@@ -1796,6 +1802,11 @@ class _Continued:
     linear_coef: FloatArray | None = None
     n_boosters: int = 1
     hessian_unit: float | None = None
+
+    @property
+    def n_trees(self) -> int:
+        """How many trees there are, those of the start apart."""
+        return int(self.booster.current_iteration()) - self.n_start_trees
 
     @classmethod
     def of(cls, model: Any) -> _Continued:

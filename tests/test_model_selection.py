@@ -174,3 +174,10 @@ def test_grid_search_with_metadata_routing(data):
             by_hand[objective, leaves] = np.mean(values)
     assert search.best_score_ == pytest.approx(max(by_hand.values()), abs=1e-12)
     assert np.mean(scores) == pytest.approx(by_hand["xendcg", 7], abs=1e-12)
+
+
+def test_a_column_that_is_not_there_is_named():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.0, 2.0], "query": [1, 2]})
+    with pytest.raises(ValueError, match="no column 'quary' of query ids; it has"):
+        next(iter(QueryKFold(2, qid="quary").split(frame)))

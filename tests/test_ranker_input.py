@@ -9,11 +9,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from gbrank import LambdaMART, QueryKFold, Ranker, Squared
 from gbrank.data import make_ranking
-from gbrank.metrics import ndcg_score
+from gbrank.metrics import get_metric, ndcg_score
 
 SMALL = {"n_estimators": 12, "num_leaves": 7, "n_jobs": 1, "min_child_samples": 5}
 NAMES = [f"f{number}" for number in range(8)]
@@ -305,3 +306,131 @@ def test_a_query_of_20000_documents_and_labels_up_to_100():
             labels, scores = y[qid == query], ranker.predict(X[qid == query])
             assert labels.mean() < 55
             assert labels[np.argsort(-scores)[:50]].mean() > 80
+
+
+# --- arguments that say nothing here -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ({"pred_contribs": True}, "did you mean 'pred_contrib'"),
+        ({"ntree_limit": 1}, "no argument 'ntree_limit'"),
+        ({"num_iterations": 1}, "use num_iteration"),
+        ({"learning_rate": 1}, "no argument 'learning_rate'"),
+    ],
+)
+def test_predict_knows_its_arguments(argument, message):
+    data = make_ranking(n_queries=10, random_state=0)
+    ranker = Ranker(preset="fast", n_estimators=2).fit(data.X, data.y, qid=data.qid)
+    with pytest.raises(TypeError, match=message):
+        ranker.predict(data.X, **argument)
+    known = ranker.predict(data.X, raw_score=True, n_jobs=1, pred_early_stop=False)
+    np.testing.assert_array_equal(known, ranker.predict(data.X))
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ({"clip": 0.3}, "unbiased is None"),
+        ({"keys": np.arange(3)}, "keys name rows for preferences, but preferences is None"),
+    ],
+)
+def test_fit_refuses_arguments_that_would_be_ignored(argument, message):
+    data = make_ranking(n_queries=10, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        Ranker().fit(data.X, data.y, qid=data.qid, **argument)
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({"verbose": None}, TypeError, "verbose must be an integer, got None"),
+        ({"verbose": "a"}, TypeError, "verbose must be an integer, got 'a'"),
+        ({"lgb_params": [1]}, TypeError, r"lgb_params must be a dict or None, got \[1\]"),
+        ({"warm_start": "yes"}, ValueError, "warm_start must be True or False, got 'yes'"),
+    ],
+)
+def test_parameters_of_other_kinds(params, error, message):
+    data = make_ranking(n_queries=10, random_state=0)
+    with pytest.raises(error, match=message):
+        Ranker(**params).fit(data.X, data.y, qid=data.qid)
+
+
+# --- query ids among the features ----------------------------------------------------------------
+
+
+def frame_with_ids(data):
+    return pd.DataFrame(data.X, columns=NAMES).assign(query=data.qid)
+
+
+def test_ids_that_are_left_among_the_features_are_a_warning(data):
+    frame = frame_with_ids(data)
+    with pytest.warns(UserWarning, match="column 'query' of X holds the query ids, and is a feat"):
+        Ranker(preset="fast", n_estimators=2).fit(frame, data.y, qid=frame["query"])
+    polars = pl.DataFrame(frame)
+    with pytest.warns(UserWarning, match="give qid='query', or drop it"):
+        Ranker(preset="fast", n_estimators=2).fit(polars, data.y, qid=polars["query"])
+
+
+def test_ids_of_a_column_that_is_named_are_no_feature_and_no_warning(data, recwarn):
+    frame = frame_with_ids(data)
+    named = Ranker(preset="fast", n_estimators=2, qid="query").fit(frame, data.y)
+    again = clone(named).fit(frame, data.y, qid=data.qid)  # the same ids, said twice
+    assert list(named.feature_names_in_) == list(again.feature_names_in_) == NAMES
+    assert not [each for each in recwarn if "query ids" in str(each.message)]
+
+
+def test_a_column_of_ids_and_other_ids_are_refused(data):
+    with pytest.raises(ValueError, match="column 'query' of X holds query ids, but qid has others"):
+        Ranker(qid="query").fit(frame_with_ids(data), data.y, qid=data.qid // 2)
+
+
+def test_the_number_of_a_column_is_no_query_id(data):
+    with pytest.raises(TypeError, match=r"qid must be the query id of each row.* got 0"):
+        Ranker(qid=0).fit(data.X, data.y)
+
+
+def test_categories_and_numbers_change_places(data):
+    numbers = pd.DataFrame(data.X[:, :2], columns=["a", "b"]).assign(k=np.arange(len(data.y)) % 3)
+    classes = numbers.assign(k=numbers["k"].astype("category"))
+    settings = Ranker(preset="fast", n_estimators=2)
+    for train, other, found in ((classes, numbers, "0 columns"), (numbers, classes, "1 columns")):
+        ranker = clone(settings).fit(train, data.y, qid=data.qid)
+        with pytest.raises(ValueError, match=f"X has {found} of categories"):
+            ranker.predict(other)
+
+
+def test_text_in_a_frame_of_polars_comes_with_the_code_of_polars(data):
+    frame = pl.DataFrame(data.X, schema=NAMES).with_columns(pl.Series("k", ["a"] * len(data.y)))
+    with pytest.raises(ValueError, match=r"pl.col\('k'\).cast\(pl.Categorical\)"):
+        Ranker(preset="fast").fit(frame, data.y, qid=data.qid)
+
+
+# --- metrics of a user's own ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        (lambda labels, scores: 1.0, "it returned 1.0"),
+        (lambda labels, scores: ("m", (labels - scores).mean(), False), "it failed: unsupported"),
+        (3, "it cannot be called"),
+    ],
+)
+def test_a_metric_function_of_another_form_says_which_form_is_needed(data, metric, message):
+    sets = {"eval_X": data.X, "eval_y": data.y, "eval_qid": data.qid}
+    with pytest.raises(TypeError, match=f"eval_metric: .*lightgbm.Dataset.*{message}"):
+        Ranker(preset="fast", eval_metric=metric).fit(data.X, data.y, qid=data.qid, **sets)
+
+
+def test_a_metric_object_judges_as_its_name(data):
+    sets = {"eval_X": data.X, "eval_y": data.y, "eval_qid": data.qid}
+    found = [
+        Ranker(preset="fast", n_estimators=3, eval_metric=metric)
+        .fit(data.X, data.y, qid=data.qid, **sets)
+        .evals_result_
+        for metric in ("map@5", get_metric("map@5"))
+    ]
+    assert found[0] == found[1]
+    assert list(found[0]["valid_0"]) == ["map@5"]

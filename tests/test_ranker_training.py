@@ -176,6 +176,51 @@ def test_warm_start_goes_on_to_the_same_model(data):
         ranker.set_params(n_estimators=5).fit(data.X, data.y, qid=data.qid)
 
 
+@pytest.mark.parametrize("start", ["zero", "linear"])
+def test_random_numbers_of_a_loss_go_on_where_the_trees_stopped(data, start):
+    """The trees of the start took none."""
+    settings = {"start": start, "subsample": 1.0, "colsample_bytree": 1.0, **SMALL}
+    whole = Ranker("xendcg", preset="fast", n_estimators=10, **settings)
+    ranker = Ranker("xendcg", preset="fast", n_estimators=5, warm_start=True, **settings)
+    ranker.fit(data.X, data.y, qid=data.qid).set_params(n_estimators=10)
+    expected = whole.fit(data.X, data.y, qid=data.qid).predict(data.X)
+    found = ranker.fit(data.X, data.y, qid=data.qid).predict(data.X)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def used_features(ranker):
+    """Return the features of the splits of each tree."""
+    lines = ranker.booster_.model_to_string().replace("=", " ").split("\n")
+    return [set(line.split()) for line in lines if line.startswith("split_feature ")]
+
+
+@pytest.mark.parametrize("how", ["warm_start", "init_model"])
+def test_trees_that_are_added_one_by_one_see_other_features(data, how):
+    settings = {"start": "zero", "colsample_bytree": 0.4, **SMALL}
+    ranker = Ranker("lambdamart", preset="fast", n_estimators=1, warm_start=True, **settings)
+    ranker.fit(data.X, data.y, qid=data.qid)
+    for n_trees in range(2, 9):
+        if how == "warm_start":
+            ranker.set_params(n_estimators=n_trees).fit(data.X, data.y, qid=data.qid)
+        else:
+            last = ranker
+            ranker = Ranker("lambdamart", preset="fast", n_estimators=1, **settings)
+            ranker.fit(data.X, data.y, qid=data.qid, init_model=last)
+    trees = used_features(ranker)
+    assert len(trees) == 8
+    assert len(set.union(*trees) - {"split_feature"}) > 4  # one tree draws three of eight
+
+
+def test_seeds_that_are_given_stay(data):
+    settings = {"start": "zero", "colsample_bytree": 0.4, **SMALL, "n_estimators": 1}
+    lgb_params = {"feature_fraction_seed": 3}
+    first = Ranker("lambdamart", preset="fast", lgb_params=lgb_params, **settings)
+    first.fit(data.X, data.y, qid=data.qid)
+    second = Ranker("lambdamart", preset="fast", lgb_params=lgb_params, **settings)
+    second.fit(data.X, data.y, qid=data.qid, init_model=first)
+    assert len(set.union(*used_features(second)) - {"split_feature"}) <= 3
+
+
 def test_a_damaged_file_is_no_model_to_go_on_from(data, tmp_path):
     path = tmp_path / "model.txt"
     first = Ranker.lightgbm_defaults(n_estimators=5, **SMALL).fit(data.X, data.y, qid=data.qid)

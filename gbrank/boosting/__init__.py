@@ -1,6 +1,7 @@
 """The one room that calls LightGBM: parameters, data sets, training, model text and files."""
 
 from gbrank.boosting.blend import Blend, blend_members
+from gbrank.boosting.callbacks import CheckedMetric
 from gbrank.boosting.cross_fit import (
     GrownMember,
     Member,
@@ -13,6 +14,7 @@ from gbrank.boosting.cross_fit import (
 from gbrank.boosting.cv import cv
 from gbrank.boosting.datasets import (
     check_columns,
+    check_columns_of_categories,
     check_dataset,
     feature_names,
     linear_limits,
@@ -22,7 +24,11 @@ from gbrank.boosting.documents import in_lightgbm_units, mean_hessian
 from gbrank.boosting.fitted_values import check_fitted_values
 from gbrank.boosting.fold_datasets import FoldDatasets, Part
 from gbrank.boosting.held_out import HeldOut, rows_of
-from gbrank.boosting.keywords import HintsAtParameters, evaluation_arguments
+from gbrank.boosting.keywords import (
+    HintsAtParameters,
+    check_prediction_arguments,
+    evaluation_arguments,
+)
 from gbrank.boosting.model_file import (
     begins_as_model,
     is_lightgbm_file,
@@ -42,9 +48,11 @@ from gbrank.boosting.model_text import (
 )
 from gbrank.boosting.params import (
     LIGHTGBM_NAMES,
+    check_other_params,
     is_constrained,
     lightgbm_params,
     main_names,
+    with_seeds_of_later_trees,
 )
 from gbrank.boosting.presets import (
     AUTO,
@@ -65,6 +73,7 @@ __all__ = [
     "PRESETS",
     "Blend",
     "Boosted",
+    "CheckedMetric",
     "FoldDatasets",
     "GrownMember",
     "HeldOut",
@@ -77,9 +86,12 @@ __all__ = [
     "blend_members",
     "boost",
     "check_columns",
+    "check_columns_of_categories",
     "check_dataset",
     "check_fitted_values",
     "check_no_placeholders",
+    "check_other_params",
+    "check_prediction_arguments",
     "cross_fit",
     "cut_parts",
     "cv",
@@ -112,5 +124,6 @@ __all__ = [
     "split_point",
     "step_tree",
     "warn_of_no_splits",
+    "with_seeds_of_later_trees",
     "write_model",
 ]

@@ -16,6 +16,35 @@ import lightgbm as lgb
 from lightgbm.callback import EarlyStopException
 
 
+class CheckedMetric:
+    """A metric function of a user's own, with an error that says what LightGBM needs of it.
+
+    Parameters
+    ----------
+    function : called as ``function(scores, dataset)``.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __call__(self, scores: Any, dataset: Any) -> Any:
+        """Return what the function does, one tuple or a list of some."""
+        expected = (
+            f"eval_metric: {self.function!r} is called as (scores, lightgbm.Dataset), and must "
+            "return (name, value, is_higher_better), or a list of such tuples"
+        )
+        if not callable(self.function):
+            raise TypeError(f"{expected}; it cannot be called")
+        try:
+            result = self.function(scores, dataset)
+        except TypeError as error:
+            raise TypeError(f"{expected}; it failed: {error}") from error
+        for each in result if isinstance(result, list) else [result]:
+            if not (isinstance(each, tuple) and len(each) == 3 and isinstance(each[0], str)):
+                raise TypeError(f"{expected}; it returned {result!r}")
+        return result
+
+
 class StopEarly:
     """Ends training when one metric, the first on the first set, has not improved for long.
 

@@ -259,6 +259,25 @@ def check_continued_dataset(continued: lgb.Booster, dataset: lgb.Dataset) -> Non
         )
 
 
+def check_columns_of_categories(model: lgb.Booster, X: Any) -> None:
+    """Raise a ``ValueError`` if other columns of a frame hold categories than in training.
+
+    Parameters
+    ----------
+    model : a model that was trained on a frame with the same columns.
+    X : features, as LightGBM takes them; only frames are looked at.
+    """
+    if not (is_table(X) and hasattr(X, "dtypes")):
+        return
+    now = [name for name, kind in zip(X.columns, X.dtypes, strict=True) if str(kind) == "category"]
+    before = len(model.pandas_categorical or [])
+    if len(now) != before:
+        raise ValueError(
+            f"X has {len(now)} columns of categories, {now}, but in training there were {before}: "
+            "use X[name].astype('category') for each column that had them, and for no other"
+        )
+
+
 def _with_categories_of(continued: lgb.Booster, X: Any) -> Any:
     """Return a frame whose categories have the numbers that a model knows them by; new ones follow.
 

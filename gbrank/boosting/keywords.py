@@ -52,6 +52,42 @@ def _hint(name: str, known: list[str]) -> str:
     return did_you_mean(name, [*known, *LIGHTGBM_NAMES])
 
 
+#: What ``lightgbm.Booster.predict`` takes besides its own arguments, by LightGBM's main names.
+_OF_PREDICTIONS = (
+    "num_threads",
+    "pred_early_stop",
+    "pred_early_stop_freq",
+    "pred_early_stop_margin",
+    "predict_disable_shape_check",
+)
+
+
+def check_prediction_arguments(given: Mapping[str, Any]) -> None:
+    """Raise a ``TypeError`` for what LightGBM would drop without a word when it predicts.
+
+    Parameters
+    ----------
+    given : arguments for ``lightgbm.Booster.predict``.
+
+    Examples
+    --------
+    >>> from gbrank.boosting import check_prediction_arguments
+    >>> check_prediction_arguments({"pred_contribs": True})
+    Traceback (most recent call last):
+    TypeError: predict has no argument 'pred_contribs'; did you mean 'pred_contrib'?
+    """
+    own = [
+        name
+        for name, each in inspect.signature(lgb.Booster.predict).parameters.items()
+        if each.kind is not each.VAR_KEYWORD and name not in ("self", "data")
+    ]
+    theirs = main_names()
+    for name in given:
+        if name not in own and theirs.get(name) not in _OF_PREDICTIONS:
+            hint = "; use num_iteration" if theirs.get(name) == "num_iterations" else None
+            raise TypeError(f"predict has no argument {name!r}{hint or did_you_mean(name, own)}")
+
+
 # --- evaluation sets -----------------------------------------------------------------------------
 
 

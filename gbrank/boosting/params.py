@@ -6,9 +6,11 @@ users hand on as it is (``lgb_params``) is therefore looked up by all of its nam
 
 import re
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any
 
 import lightgbm as lgb
+import numpy as np
 
 from gbrank.boosting.presets import resolve_preset
 from gbrank.core import (
@@ -129,6 +131,35 @@ def lightgbm_params(ranker_params: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def with_seeds_of_later_trees(params: Mapping[str, Any], n_trees: int) -> dict[str, Any]:
+    """Return parameters with which rows and features are drawn anew for the trees that follow.
+
+    LightGBM's draws begin again in every training: a model that goes on tree by tree would see the
+    same rows and features in every one.
+
+    Parameters
+    ----------
+    params : of LightGBM; seeds that are given there stay.
+    n_trees : how many trees there are already.
+
+    Examples
+    --------
+    >>> from gbrank.boosting.params import with_seeds_of_later_trees
+    >>> with_seeds_of_later_trees({"seed": 1}, 0)
+    {'seed': 1}
+    >>> sorted(with_seeds_of_later_trees({"seed": 1, "bagging_seed": 7}, 5))
+    ['bagging_seed', 'extra_seed', 'feature_fraction_seed', 'seed']
+    """
+    if n_trees == 0:
+        return dict(params)
+    draws = np.random.SeedSequence([int(params.get("seed") or 0), n_trees])
+    names = ("bagging_seed", "feature_fraction_seed", "extra_seed")
+    seeds = dict(zip(names, (draws.generate_state(3) >> 1).tolist(), strict=True))
+    known = main_names()
+    given = {known.get(name, name) for name in params}
+    return {**params, **{name: seed for name, seed in seeds.items() if name not in given}}
+
+
 def monotone_constraints(params: Mapping[str, Any]) -> list[int]:
     """Return LightGBM's constraint of each feature, -1, 0 or 1; nothing where there are none.
 
@@ -182,6 +213,8 @@ def check_other_params(lgb_params: Mapping[str, Any] | None) -> dict[str, Any]:
     ----------
     lgb_params : parameters of LightGBM by any of their names, or ``None``.
     """
+    if lgb_params is not None and not isinstance(lgb_params, Mapping):
+        raise TypeError(f"lgb_params must be a dict or None, got {lgb_params!r}")
     given = dict(lgb_params or {})
     known = main_names() if given else {}
     for name, value in given.items():
@@ -233,3 +266,7 @@ def _check_training_params(params: Mapping[str, Any]) -> None:
         check_number("validation_fraction", share, low=0.0, high=1.0, low_open=True, also="None")
     if params["random_state"] is not None:
         check_seed(params["random_state"])
+    verbose = params["verbose"]
+    if not isinstance(verbose, Integral):
+        raise TypeError(f"verbose must be an integer, got {verbose!r}")
+    check_choice("warm_start", params["warm_start"], (True, False))

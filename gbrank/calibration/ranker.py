@@ -128,8 +128,16 @@ class CalibratedRanker(MetaEstimatorMixin, BaseEstimator):
         curves = [self._curve(scores[known], labels[known] >= grade) for grade in grades[1:]]
         compute_gains(grades, self.gain)  # its error comes before anything is kept
         self.ranker_, self.grades_, self.curves_ = ranker, grades, curves
-        self.n_features_in_ = ranker.n_features_in_
+        self._take_columns(ranker)
         return self
+
+    def _take_columns(self, ranker: Ranker) -> None:
+        """Say what a fitted ranker says of the columns of X."""
+        self.n_features_in_ = ranker.n_features_in_
+        if hasattr(ranker, "feature_names_in_"):
+            self.feature_names_in_ = ranker.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
+            del self.feature_names_in_
 
     def _out_of_fold(
         self, ranker: Ranker, X: Any, labels: FloatArray, qid: Any, group: Any, fit_params: Any
@@ -156,7 +164,7 @@ class CalibratedRanker(MetaEstimatorMixin, BaseEstimator):
                 labels[inside],
                 qid=column if column is not None else np.asarray(ids)[inside],
             )
-            scores[outside] = part.predict(take_rows(X, outside))
+            scores[outside] = part.predict(take_rows(X, outside), qid=np.asarray(ids)[outside])
         return scores
 
     def _curve(self, scores: FloatArray, reached: Any) -> FloatArray:
@@ -231,15 +239,23 @@ class CalibratedRanker(MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.ranker_.rank(X, qid=qid, group=group)
 
-    def score(self, X: Any, y: ArrayLike, **params: Any) -> float:
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        qid: Any = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
         """Return what the ranker's ``score`` says: calibration leaves the order alone.
 
         Parameters
         ----------
-        X, y, **params : as in :meth:`gbrank.Ranker.score`.
+        X, y, qid, group, sample_weight : as in :meth:`gbrank.Ranker.score`.
         """
         check_is_fitted(self)
-        return self.ranker_.score(X, y, **params)
+        return self.ranker_.score(X, y, qid=qid, group=group, sample_weight=sample_weight)
 
     def _reached(self, X: Any, qid: Any, group: Any) -> FloatArray:
         """Return the probability of at least each grade but the lowest, never rising by column."""
@@ -313,7 +329,7 @@ class CalibratedRanker(MetaEstimatorMixin, BaseEstimator):
         loaded.ranker_ = Ranker.load_model(path)
         loaded.ranker = clone(loaded.ranker_)
         loaded.grades_, loaded.curves_ = grades, curves
-        loaded.n_features_in_ = loaded.ranker_.n_features_in_
+        loaded._take_columns(loaded.ranker_)
         return loaded
 
 

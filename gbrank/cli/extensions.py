@@ -24,8 +24,11 @@ def import_all(names: Iterable[str]) -> None:
 def find_objective(text: str) -> Any:
     """Return the class of a loss, by its name or by ``FILE.py:Class``."""
     if ":" not in text and text not in gbrank.list_objectives():
+        from gbrank.core import did_you_mean
+
+        known = gbrank.list_objectives()
         raise UsageError(
-            f"unknown objective {text!r}; known are {', '.join(gbrank.list_objectives())}; "
+            f"unknown objective {text!r}{did_you_mean(text, known)}; known are {', '.join(known)}; "
             "FILE.py:Class takes one of your own"
         )
     return gbrank.objectives.find_objective(text)

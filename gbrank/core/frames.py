@@ -6,10 +6,12 @@ frames, whose categories it knows and whose strings it refuses with an error.
 """
 
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
@@ -68,6 +70,45 @@ def _column(X: Any, name: Any) -> Any:
     if _is_arrow(X):
         return X.column(name).to_numpy()
     return X.get_column(name).to_numpy() if _is_polars(X) else X[name]
+
+
+def check_columns_of_ids(X: Any, qid: Any, column: str | None) -> None:
+    """Raise an error for a column of query ids that differs from ``qid``; warn of one that is left.
+
+    Ids among the features are learned from, and mean nothing for new queries.
+
+    Parameters
+    ----------
+    X : features, as they were given; only tables are looked at.
+    qid : query id of each row.
+    column : the column that is known to hold ids, and is no feature; ``None`` if none is.
+    """
+    ids = np.asarray(qid)
+    if not is_table(X) or ids.shape != (count_rows_of(X),):
+        return  # whatever is wrong here has an error of its own
+    if column in column_names(X) and not _has_ids(X, column, ids):
+        raise ValueError(
+            f"the column {column!r} of X holds query ids, but qid has others: give one of them"
+        )
+    same = [name for name in column_names(X) if name != column and _has_ids(X, name, ids)]
+    if same and len(ids) and (ids != ids[0]).any():
+        warnings.warn(
+            f"the column {same[0]!r} of X holds the query ids, and is a feature: give "
+            f"qid={same[0]!r}, or drop it",
+            stacklevel=5,
+        )
+
+
+def _has_ids(X: Any, name: Any, ids: NDArray[Any]) -> bool:
+    """Return whether a column of a table has the values of an array; most differ early."""
+    try:
+        column = _column(X, name)
+        rows = getattr(column, "iloc", column)
+        return all(
+            np.array_equal(np.asarray(rows[:count]), ids[:count]) for count in (8, 1024, len(ids))
+        )
+    except Exception:  # of any library: what cannot be an array, or compared, is not the ids
+        return False
 
 
 def select_columns(X: Any, names: list[Any]) -> Any:
@@ -209,14 +250,16 @@ def permute_column(X: Any, at: int, rows: IntArray) -> Any:
 def as_lightgbm_input(X: Any) -> Any:
     """Return X as something that LightGBM takes, or refuses with an error rather than a crash."""
     X = plain_features(X)
+    to_categories = "X[{0!r}] = X[{0!r}].astype('category')"
     if _is_polars(X):
+        to_categories = "X = X.with_columns(pl.col({0!r}).cast(pl.Categorical))"
         if "pyarrow" not in sys.modules:
             _import_pyarrow()
         X = X.to_arrow()
     if _is_arrow(X) and not all(_is_number(field.type) for field in X.schema):
         X = _arrow_to_pandas(X)
     if hasattr(X, "dtypes") and is_table(X):
-        _check_no_text(X)
+        _check_no_text(X, to_categories)
         _check_categories(X)
     return X
 
@@ -301,13 +344,13 @@ def _arrow_to_pandas(table: Any) -> Any:
     return table.to_pandas()
 
 
-def _check_no_text(frame: Any) -> None:
-    """Refuse columns of text, with what is to be done about them."""
+def _check_no_text(frame: Any, to_categories: str) -> None:
+    """Refuse columns of text, with the code that makes categories of them."""
     for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
         if str(dtype).startswith(("object", "str")):
             raise ValueError(
                 f"column {name!r} of X holds text or objects (dtype {dtype}), where numbers or "
-                f"categories are needed: X[{name!r}] = X[{name!r}].astype('category'), or drop it"
+                f"categories are needed: {to_categories.format(name)}, or drop it"
             )
 
 

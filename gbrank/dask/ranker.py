@@ -207,9 +207,7 @@ class DaskRanker(BaseEstimator):
         """
         local = self._local_ranker()
         preset = local.preset
-        objective = resolve_objective(
-            self.objective, self.random_state, self.n_jobs, self.lgb_params, local.eval_metric
-        )
+        objective = resolve_objective(local)
         if position is not None or objective.needs_position:
             raise ValueError(
                 "DaskRanker cannot learn a bias of positions: LightGBM's workers would each learn "
@@ -363,9 +361,7 @@ class DaskRanker(BaseEstimator):
             raise ValueError("DaskRanker.choose_n_estimators needs the labels y")
         local = self._local_ranker()
         params = lightgbm_params(local.get_params(deep=False))
-        objective = resolve_objective(
-            self.objective, self.random_state, self.n_jobs, self.lgb_params, local.eval_metric
-        )
+        objective = resolve_objective(local)
         X = _blocks.check_features(X)
         queries = _blocks.query_blocks(
             X, self.qid if qid is None else qid, "DaskRanker.choose_n_estimators"

@@ -41,8 +41,12 @@ class RankingScorer(BaseEstimator):
         """Return the metric of what ``estimator`` predicts; that of a loss is negated."""
         if qid is None:
             qid = self._take_queries(estimator, X)
-        warn_of_seen_queries(_last_step(estimator), qid)
-        value = self.metric(y, estimator.predict(X), qid=qid, sample_weight=sample_weight)
+        last = _last_step(estimator)
+        warn_of_seen_queries(last, qid)
+        # the one kind of model whose scores depend on the queries
+        queries = {"qid": qid} if getattr(last, "start_kind_", "") == "query_linear" else {}
+        scores = estimator.predict(X, **queries)
+        value = self.metric(y, scores, qid=qid, sample_weight=sample_weight)
         return float(value) if self.metric.greater_is_better else -float(value)
 
     __call__ = score

@@ -74,6 +74,8 @@ def metric_to_optimise(
             f"metric must be one of {', '.join(sorted(FORMS))}, with or without a cut-off as in "
             f"'map@10', got {name!r}"
         )
+    if top is not None and "@" in name:
+        raise ValueError(f"the cut-off is given twice: in metric={name!r} and as top={top!r}")
     options: dict[str, Any] = {} if top is None else {"k": top}
     if base in ("ndcg", "dcg"):
         options["gain"] = gain

@@ -102,6 +102,9 @@ class Objective(BaseEstimator, ABC):
     }
 
     n_jobs: int | None = None
+    #: Trees that a training goes on from but no step has made: those of a model's start. The Ranker
+    #: says how many.
+    n_start_trees: int = 0
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Make the object; ``lgb.train({"objective": XENDCG}, ...)`` is a ``TypeError``."""
@@ -448,7 +451,8 @@ class Objective(BaseEstimator, ABC):
             if data is not None:
                 _check_training_data(data)
                 n_jobs = data.n_threads if n_jobs is None else n_jobs
-                iteration = data.first_iteration if training is None else iteration
+                if training is None:
+                    iteration = max(data.first_iteration - self.n_start_trees, 0)
                 bound = self.with_lightgbm_params(data.params)
             training = bound.bind(
                 labels, group, weight, position=position, iteration=iteration, n_jobs=n_jobs
@@ -463,7 +467,10 @@ class Objective(BaseEstimator, ABC):
             self._keep_training(owner, training, kept)
         if data is not None and data.iteration is not None:
             training.iteration = data.iteration
-        return training.advance(scores)
+        grad, hess = training.advance(scores)
+        if not type(self).__module__.startswith("gbrank."):
+            _check_finite(grad, hess, training.layout, type(self).__name__)
+        return grad, hess
 
     def _check_position(self, position: Any) -> None:
         if position is None and self.needs_position:
@@ -514,6 +521,18 @@ class Objective(BaseEstimator, ABC):
             }
         )
         return twin
+
+
+def _check_finite(grad: Float32Array, hess: Float32Array, layout: QueryLayout, name: str) -> None:
+    """Raise an error for what LightGBM would make a constant tree of; a loss of one's own may."""
+    for what, values in (("gradient", grad), ("hessian", hess)):
+        sound = np.isfinite(values)
+        if not sound.all():
+            row = int(np.argmin(sound))
+            raise ValueError(
+                f"the {what} of {name} must be finite, but at {layout.describe_row(row)} it is "
+                f"{values[row]}"
+            )
 
 
 def _copy_of(values: Any) -> Any:

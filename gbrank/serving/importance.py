@@ -127,7 +127,7 @@ def permutation_importance(
     baseline = value_of(X)
     names = [str(name) for name in column_names(X)]
     if not names:
-        names = [f"feature {number}" for number in range(X.shape[1])]
+        names = [f"Column_{number}" for number in range(X.shape[1])]
     importances = np.empty((len(names), n_repeats))
     for feature in range(len(names)):
         for repeat in range(n_repeats):

@@ -22,7 +22,7 @@ from gbrank.core import (
 )
 from gbrank.metrics import Metric, get_metric
 from gbrank.objectives import Objective
-from gbrank.ranker import Ranker, read_rows
+from gbrank.ranker import Ranker, read_rows, resolve_objective
 from gbrank.tuning.blending import Blending
 from gbrank.tuning.optuna_storage import OptunaStorage, is_optuna_storage
 from gbrank.tuning.result import TuneResult, ranker_params
@@ -32,6 +32,15 @@ from gbrank.tuning.space import Space, make_ranker, read_space
 from gbrank.tuning.storage import FileStorage
 from gbrank.tuning.trainer import FoldTrainer
 from gbrank.tuning.trials import Trial
+
+#: Parameters of the Ranker that a search has itself, and what says them there.
+_DECIDED_BY_TUNE = {
+    "preset": "the search decides what is trained",
+    "eval_metric": "use metric= of tune",
+    "n_jobs": "use n_jobs= of tune",
+    "random_state": "use random_state= of tune",
+    "verbose": "use verbose= of tune",
+}
 
 WITHOUT_OPTUNA = (
     "Optuna is not installed, so that points are drawn at random, with successive halving; with "
@@ -114,7 +123,8 @@ def tune(
         compares on the folds, each with what was chosen without it.
     ranker : Ranker, default=None
         Whose parameters hold in all trials, where the space does not say otherwise:
-        ``lgb_params``, ``n_estimators``, ``early_stopping_rounds``, ``qid`` ...
+        ``lgb_params``, ``n_estimators``, ``early_stopping_rounds``, ``qid`` ... What ``tune`` has
+        itself, as ``n_jobs``, is an error there.
     callback : callable, default=None
         Called with each finished trial, e.g. to log it.
     n_jobs : int, default=1
@@ -141,7 +151,7 @@ def tune(
     """
     judge = get_metric(metric)
     losses = name_objectives(objectives)
-    base = _read_ranker(ranker, judge, n_jobs, random_state)
+    base = _read_ranker(ranker, losses, judge, n_jobs, random_state)
     _check_budget(n_trials, timeout, race, n_members, holdout)
     starts = [start] if isinstance(start, str) else list(start)
     given = search_space(list(losses.values()), starts) if space is None else space
@@ -192,7 +202,10 @@ def tune(
 # --- what is asked for ---------------------------------------------------------------------------
 
 
-def _read_ranker(ranker: Any, metric: Metric, n_jobs: int | None, seed: int) -> Ranker:
+def _read_ranker(
+    ranker: Any, losses: Mapping[str, Objective], metric: Metric, n_jobs: int | None, seed: int
+) -> Ranker:
+    """Return the Ranker whose parameters hold in all trials; raise an error for those of others."""
     check_seed(seed)
     if ranker is not None and not isinstance(ranker, Ranker):
         raise TypeError(f"ranker must be a gbrank.Ranker, got {type(ranker).__name__}")
@@ -201,9 +214,13 @@ def _read_ranker(ranker: Any, metric: Metric, n_jobs: int | None, seed: int) -> 
         raise ValueError("ranker must have no objective of its own: use objectives=")
     if base.boosting_type in ("dart", "rf"):
         raise ValueError(f"ranker: boosting_type={base.boosting_type!r} cannot be cross-fitted")
-    base.set_params(
-        preset="auto", eval_metric=metric.full_name, n_jobs=n_jobs, random_state=seed, verbose=-1
-    )
+    as_it_comes = Ranker().get_params()
+    for name, instead in _DECIDED_BY_TUNE.items():
+        if getattr(base, name) != as_it_comes[name]:
+            raise ValueError(f"ranker must leave {name} as it comes: {instead}")
+    base.set_params(eval_metric=metric.full_name, n_jobs=n_jobs, random_state=seed, verbose=-1)
+    for loss in losses.values():  # not all go with noise=, for one
+        resolve_objective(clone(base).set_params(objective=loss))
     return base
 
 

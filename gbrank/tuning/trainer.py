@@ -22,7 +22,7 @@ from gbrank.boosting import (
     linear_limits,
     resolve_preset,
 )
-from gbrank.core import FloatArray, RankingData
+from gbrank.core import FloatArray, RankingData, has_negative_gains
 from gbrank.metrics import Metric
 from gbrank.objectives import Objective, get_objective
 from gbrank.ranker import Ranker, make_member, resolve_objective
@@ -117,9 +117,7 @@ class FoldTrainer:
         point : values by name.
         """
         ranker = make_ranker(point, self.losses, self.ranker)
-        objective = resolve_objective(
-            ranker.objective, ranker.random_state, ranker.n_jobs, ranker.lgb_params
-        )
+        objective = resolve_objective(ranker)
         objective.check_labels(self.data.y, self.data.layout)
         starts, scores = self._starts(str(ranker.start), objective)
         member = make_member(ranker, objective, starts[0].kind, scores)
@@ -200,6 +198,8 @@ class FoldTrainer:
         key = repr(gain)
         if key not in self._linear:
             plain = get_objective("squared").set_params(gain=gain)
+            if gain is not None and has_negative_gains(gain):  # which only this form takes
+                plain.set_params(norm=None)
             queries = [inside for inside, _ in self.parts]
             fitted = fit_starts(
                 start,

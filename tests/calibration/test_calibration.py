@@ -6,9 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.base import clone
+from sklearn.model_selection import cross_validate
 
-from gbrank import CalibratedRanker, Ranker, calibration_error
+from gbrank import CalibratedRanker, QueryKFold, Ranker, calibration_error
 from gbrank.data import make_ranking
 from gbrank.plotting import ReliabilityDisplay
 
@@ -155,3 +157,26 @@ def test_real_data_sets(name):
     raw = 1 / (1 + np.exp(-model.ranker_.predict(X[test])))
     ours = calibration_error(model.probability(X[test]), came_true)
     assert ours < calibration_error(raw, came_true)
+
+
+def test_a_start_relative_to_the_query_is_calibrated_too():
+    ranker = clone(FAST).set_params(start="query_linear")
+    model = CalibratedRanker(ranker, cv=2).fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid)
+    assert model.predict(TEST.X, qid=TEST.qid).shape == TEST.y.shape
+
+
+def test_default_scoring_of_scikit_learn_and_names_of_columns(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(TRAIN.X, columns=[f"f{n}" for n in range(TRAIN.X.shape[1])])
+    model = CalibratedRanker(Ranker(n_estimators=3))
+    with sklearn.config_context(enable_metadata_routing=True):
+        asked = clone(model).set_fit_request(qid=True).set_score_request(qid=True)
+        given = {"cv": QueryKFold(2), "params": {"qid": TRAIN.qid}}
+        scores = cross_validate(asked, frame, TRAIN.y, **given)["test_score"]
+    assert ((scores > 0.3) & (scores <= 1)).all()
+    model.fit(frame, TRAIN.y, qid=TRAIN.qid)
+    assert list(model.feature_names_in_) == list(frame.columns)
+    model.save_model(tmp_path / "model.txt")
+    loaded = CalibratedRanker.load_model(tmp_path / "model.txt")
+    assert list(loaded.feature_names_in_) == list(frame.columns)
+    assert not hasattr(model.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid), "feature_names_in_")

@@ -372,3 +372,20 @@ def test_three_workers_are_as_good_as_one_machine(objective, n_seeds, real_data,
         for fit in (on_dask, here)
     )
     assert found == pytest.approx(expected, abs=0.005)
+
+
+def test_noise_is_corrected_as_by_ranker(data, one_worker):
+    n = int(data.y.max()) + 1
+    noise = np.full((n, n), 0.3 / n) + 0.7 * np.eye(n)
+    settings = {"noise": noise, "n_estimators": 5, "lgb_params": {"force_col_wise": True}}
+    X, y, qid = whole(data)
+    ranker = DaskRanker(**settings).fit(X, y, qid=qid)
+    local = Ranker(preset="fast", n_jobs=1, **settings).fit(data.X, data.y, qid=data.qid)
+    plain = Ranker(preset="fast", n_jobs=1, n_estimators=5).fit(data.X, data.y, qid=data.qid)
+    expected = local.predict(data.X)
+    np.testing.assert_allclose(ranker.to_local().predict(data.X), expected, rtol=0, atol=1e-6)
+    assert np.abs(plain.predict(data.X) - expected).max() > 0.01
+    refused = DaskRanker("lambdamart", **settings)
+    with pytest.raises(ValueError, match="noise corrects the gains of"):
+        refused.fit(X, y, qid=qid)
+    assert not hasattr(refused, "local_")

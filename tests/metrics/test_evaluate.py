@@ -12,7 +12,8 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, c
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from gbrank import Ranker
+from gbrank import QueryKFold, Ranker
+from gbrank.data import make_ranking
 from gbrank.metrics import evaluate, get_metric, get_scorer, ndcg_score
 
 
@@ -254,3 +255,19 @@ def test_scorer_asks_for_weights_only_when_told(regression):
         for _, test in folds.split(X, y, qid)
     ]
     np.testing.assert_allclose(found["test_score"], expected, atol=1e-12)
+
+
+def test_a_scorer_hands_queries_to_a_model_that_needs_them():
+    data = make_ranking(n_queries=40, random_state=0)
+    ranker = Ranker(preset="fast", n_estimators=3, start="query_linear")
+    with sklearn.config_context(enable_metadata_routing=True):
+        scores = cross_val_score(
+            ranker.set_fit_request(qid=True),
+            data.X,
+            data.y,
+            cv=QueryKFold(2),
+            scoring=get_scorer("mrr"),
+            params={"qid": data.qid},
+            error_score="raise",
+        )
+    assert ((scores > 0.3) & (scores <= 1)).all()

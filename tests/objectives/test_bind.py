@@ -89,3 +89,22 @@ def test_a_loss_that_describes_itself_has_a_line_in_the_table(monkeypatch):
     register_objective("silent", Silent)
     assert markdown_table() == before + "\n| `described` | `\\|s\\|` | nothing | `m` | never |"
     assert describe_objectives()[-1] == {"name": "silent"}
+
+
+@pytest.mark.parametrize(("what", "at"), [("gradient", 0), ("hessian", 1)])
+def test_a_loss_of_ones_own_that_is_not_finite_ends_training(what, at):
+    """LightGBM would grow constant trees and say nothing."""
+
+    def block(first, last, bounds, scores, labels, iteration, scratch, grad, hess):
+        rows = slice(bounds[first], bounds[last])
+        grad[rows], hess[rows] = labels[rows], 1.0
+        (grad, hess)[at][rows][-1] = np.nan
+
+    class Own(Objective):
+        kernel = staticmethod(block)
+
+        def prepare(self, labels, layout):
+            return (labels,)
+
+    with pytest.raises(ValueError, match=f"the {what} of Own must be finite, but at row 4"):
+        Own()(LABELS, np.zeros(5), None, GROUP)

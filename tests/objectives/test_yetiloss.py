@@ -94,7 +94,7 @@ def test_a_wrong_metric_is_an_error_that_names_the_right_ones(make, metric, mess
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"metric": "map@5", "top": 3}, "cut-off is given twice"),
+        ({"metric": "map@5", "top": 3}, "given twice: in metric=.map@5. and as top=3"),
         ({"permutations": 0}, "permutations must be"),
         ({"neighbors": 0}, "neighbors must be"),
         ({"noise": "cauchy"}, "noise must be"),

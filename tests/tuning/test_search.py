@@ -250,7 +250,7 @@ def test_a_budget_ends_the_search_but_not_before_the_defaults(quick, monkeypatch
 
     monkeypatch.setattr(search_module, "clock", clock)
     result = quick(n_trials=None, timeout=0.5)
-    assert [each.state for each in result.trials] == ["complete", "complete"]
+    assert [each.state for each in result.trials] == ["complete"]
     assert len(quick(n_trials=None, timeout=60.0).trials) >= 3
 
 
@@ -332,3 +332,51 @@ def test_trials_that_fail_are_reported(rows):
 
     with pytest.raises(ValueError, match="no trial was completed: no labels for me"):
         gbrank.tune(rows.X, rows.y, rows.qid, objectives=[Failing()], n_trials=2, cv=2)
+
+
+# --- what the ranker that is given says ----------------------------------------------------------
+
+NOISE = np.full((5, 5), 0.05) + 0.75 * np.eye(5)
+
+
+def test_noise_of_the_ranker_reaches_every_trial(quick, rows):
+    plain = gbrank.GainPairwise(norm=None)
+    found = quick(objectives=[plain], n_trials=1, ranker=gbrank.Ranker(noise=NOISE, n_estimators=6))
+    corrected = gbrank.GainPairwise(norm=None, gain=gbrank.gains.corrected_gain(NOISE))
+    by_hand = quick(objectives=[corrected], n_trials=1)
+    uncorrected = quick(objectives=[plain], n_trials=1)
+    assert [each.state for each in found.trials] == ["complete"]
+    scores = [each.best_ranker_.predict(rows.X) for each in (found, by_hand, uncorrected)]
+    np.testing.assert_array_equal(scores[0], scores[1])
+    assert np.abs(scores[0] - scores[2]).max() > 0.01
+
+
+def test_noise_with_a_loss_that_cannot_correct_it_is_refused_before_any_trial(quick):
+    seen = []
+    with pytest.raises(ValueError, match="noise corrects the gains of"):
+        quick(ranker=gbrank.Ranker(noise=NOISE), callback=seen.append)
+    assert not seen
+
+
+def test_yetiloss_optimises_the_metric_of_the_search(quick, rows):
+    found = quick(objectives=[gbrank.YetiLoss()], metric="map@3", n_trials=1, n_members=1)
+    named = quick(objectives=[gbrank.YetiLoss("map@3")], metric="map@3", n_trials=1, n_members=1)
+    assert found.best_ranker_.objective_.metric == "map@3"
+    np.testing.assert_array_equal(
+        found.best_ranker_.predict(rows.X), named.best_ranker_.predict(rows.X)
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"preset": "fast"}, "ranker must leave preset as it comes"),
+        ({"eval_metric": "map"}, "eval_metric as it comes: use metric= of tune"),
+        ({"n_jobs": 2}, "n_jobs as it comes: use n_jobs= of tune"),
+        ({"random_state": 3}, "use random_state= of tune"),
+        ({"verbose": 1}, "use verbose= of tune"),
+    ],
+)
+def test_what_the_search_has_itself_is_refused_in_the_ranker(quick, given, message):
+    with pytest.raises(ValueError, match=message):
+        quick(ranker=gbrank.Ranker(**given))
