@@ -31,6 +31,7 @@ from gbrank.core.frames import (
     select_columns,
     take_column,
     take_rows,
+    unnamed,
 )
 from gbrank.core.gains import (
     DISCOUNTS,
@@ -182,6 +183,7 @@ __all__ = [
     "take_column",
     "take_rows",
     "training_params",
+    "unnamed",
     "warn_of_seen_queries",
     "write_atomically",
     "z_scores",

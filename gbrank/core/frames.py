@@ -116,6 +116,11 @@ def select_columns(X: Any, names: list[Any]) -> Any:
     return X.select(names) if _is_arrow(X) or _is_polars(X) else X[names]
 
 
+def unnamed(n_features: int) -> list[str]:
+    """Return the names that LightGBM gives to features without one."""
+    return [f"Column_{number}" for number in range(n_features)]
+
+
 def given_names(names: Sequence[str]) -> list[str] | None:
     """Return the names of a model's features; ``None`` where LightGBM has numbered them.
 
@@ -123,8 +128,7 @@ def given_names(names: Sequence[str]) -> list[str] | None:
     >>> given_names(["price", "stars"]), given_names(["Column_0", "Column_1"])
     (['price', 'stars'], None)
     """
-    numbered = [f"Column_{number}" for number in range(len(names))]
-    return None if list(names) == numbered else list(names)
+    return None if list(names) == unnamed(len(names)) else list(names)
 
 
 def numbered_columns(X: Any) -> list[str] | None:

@@ -19,6 +19,7 @@ from gbrank.core import (
     count_rows_of,
     permute_column,
     take_column,
+    unnamed,
 )
 from gbrank.metrics import Metric, get_metric
 
@@ -127,7 +128,7 @@ def permutation_importance(
     baseline = value_of(X)
     names = [str(name) for name in column_names(X)]
     if not names:
-        names = [f"Column_{number}" for number in range(X.shape[1])]
+        names = unnamed(X.shape[1])
     importances = np.empty((len(names), n_repeats))
     for feature in range(len(names)):
         for repeat in range(n_repeats):

@@ -23,8 +23,7 @@ COMMAND = [sys.executable, "-m", "gbrank"]
 
 LIGHT = """
 import sys
-from gbrank.boosting import ONE_BOOSTER, PRESETS
-from gbrank.cli import estimator, main
+from gbrank.cli import main
 try:
     code = main(sys.argv[1:])
 except SystemExit as end:
