@@ -164,7 +164,7 @@ def study(
             sizes,
             group=task.group,
             n_orders=0,
-            level=LEVEL,
+            confidence=LEVEL,
         )
         for pair in ranker_pairs
     }

@@ -15,7 +15,7 @@ SPEED = RESULTS / "metric_losses_speed.json"
 PAGE = RESULTS / "metric_losses.md"
 METRICS = {"ndcg@10": "NDCG@10", "map": "MAP", "mrr": "MRR"}
 #: What others are compared with.
-CHIEF = "yetiloss"
+OURS = "yetiloss"
 TITLES = {
     "yetiloss": "`yetiloss`",
     "yetiloss, 10 neighbors": "`yetiloss`, `neighbors=10`",
@@ -98,12 +98,12 @@ def rows_of(metric: str) -> tuple[list[list[str]], int, int]:
         if model not in values:
             continue
         line = [title, f"{mean_of(values[model], cells):.4f}"]
-        if model == CHIEF:
+        if model == OURS:
             rows.append([*line, *[""] * (len(HEADS) - 2)])
             continue
-        gaps = gaps_of(values, cells, CHIEF, model)
+        gaps = gaps_of(values, cells, OURS, model)
         found = test_of(gaps)
-        alone = mean_of(values[CHIEF], clean) - mean_of(values[model], clean) if clean else 0.0
+        alone = mean_of(values[OURS], clean) - mean_of(values[model], clean) if clean else 0.0
         won = sum(int((folds > 0).sum()) for folds in gaps)
         by_sets = over_sets(np.array([folds.mean() for folds in gaps]))
         rows.append([*line, f"{found.mean:+.4f}", f"{found.error:.4f}", f"{won} of {len(cells)}",
@@ -153,10 +153,10 @@ def ablation() -> str:
     rows = []
     for model, title in ABLATION.items():
         line = [title]
-        gaps = gaps_of(values, cells, model, CHIEF)
+        gaps = gaps_of(values, cells, model, OURS)
         for folds, gap in zip(by_set(values[model], cells), gaps, strict=True):
             line.append(f"{folds.mean():.4f}")
-            if model == CHIEF:
+            if model == OURS:
                 line.append("")
             else:
                 found = over_folds([gap])
@@ -228,8 +228,8 @@ def _linear_gains() -> str:
     """Say what CatBoost's mode for NDCG was with the linear gains that it has by itself."""
     exp = "CatBoost YetiRank, mode"
     linear = f"{exp}, linear gains"
-    values, cells = read("ndcg@10", {exp: "", linear: "", CHIEF: ""})
-    with_linear, with_exp, ours = (mean_of(values[m], cells) for m in (linear, exp, CHIEF))
+    values, cells = read("ndcg@10", {exp: "", linear: "", OURS: ""})
+    with_linear, with_exp, ours = (mean_of(values[m], cells) for m in (linear, exp, OURS))
     return (
         f"CatBoost's mode for NDCG@10 may be better with its own linear gains: on the {len(cells)} "
         f"folds that have both it was {with_linear:.4f} with them, {with_exp:.4f} with those of "

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gbrank.tuning import TuneResult as TuneResult
     from gbrank.tuning import tune as tune
 
-# Names that are not those of losses, and where each lives.
-_HOMES = {
+# Names that are not those of losses, and the module of each.
+_MODULE_OF = {
     "CalibratedRanker": "calibration",
     "QueryKFold": "model_selection",
     "QueryShuffleSplit": "model_selection",
@@ -78,13 +78,13 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"gbrank.{name}")
     if name == "__all__":
-        return sorted({"__version__", *_HOMES, *_losses()})
-    home = _HOMES.get(name)
-    if home is None:
+        return sorted({"__version__", *_MODULE_OF, *_losses()})
+    module = _MODULE_OF.get(name)
+    if module is None:
         if name.startswith("_") or name not in _losses():
             raise AttributeError(f"module 'gbrank' has no attribute {name!r}")
-        home = "objectives"
-    value = getattr(importlib.import_module(f"gbrank.{home}"), name)
+        module = "objectives"
+    value = getattr(importlib.import_module(f"gbrank.{module}"), name)
     globals()[name] = value
     return value
 

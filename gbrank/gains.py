@@ -1,4 +1,4 @@
-"""Gains of labels and discounts of ranks: the public door to ``gbrank.gains``."""
+"""What labels are worth at which ranks: the public names of :mod:`gbrank.core.gains`."""
 
 from gbrank.core import (
     PowerDiscount,
@@ -6,7 +6,6 @@ from gbrank.core import (
     compute_gains,
     corrected_gain,
     correction_variance,
-    ideal_dcg,
 )
 
 __all__ = [
@@ -15,5 +14,4 @@ __all__ = [
     "compute_gains",
     "corrected_gain",
     "correction_variance",
-    "ideal_dcg",
 ]

@@ -1,5 +1,7 @@
 """Features relative to their query, for data where absolute values mean little."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -22,6 +24,8 @@ from gbrank.core import (
     take_column,
     z_scores,
 )
+
+__all__ = ["QueryScaler"]
 
 _METHODS: dict[str, Callable[[FloatArray, IntArray], FloatArray]] = {
     "zscore": z_scores,

@@ -1,8 +1,9 @@
 """Ranker: a scikit-learn estimator that trains LightGBM on any of the objectives."""
 
+from __future__ import annotations
+
 import copy
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -52,6 +53,7 @@ from gbrank.boosting import (
     linear_limits,
     mean_hessian,
     merge_models,
+    model_size,
     part_shares,
     read_lightgbm_model,
     read_model,
@@ -302,6 +304,13 @@ class Ranker(HintsAtParameters, BaseEstimator):
         Number of features.
     feature_names_in_ : array of str
         Names of the features, where the input had names.
+    column_names_ : list of str or None
+        These names as text, of a table whose names are not all text; scikit-learn keeps none there.
+    qid_column_ : str or None
+        The column of ``X`` that held query ids: where :meth:`predict`, :meth:`score` and
+        :meth:`rank` look for them.
+    start_coef_ : array of shape (n_features, 2) or None
+        Of ``start="query_linear"``: coefficients of each feature's z-score and rank in its query.
 
     Examples
     --------
@@ -964,9 +973,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
         learned = {name: value for name, value in vars(model).items() if _is_set_by_fit(name)}
         self.__dict__ = kept | learned
 
-    def _continued_model(
-        self, init_model: Any, n_estimators: int
-    ) -> tuple["_Continued | None", int]:
+    def _continued_model(self, init_model: Any, n_estimators: int) -> tuple[_Continued | None, int]:
         """Return the model whose training goes on, if one does, and how many trees to add."""
         if init_model is not None:
             if not isinstance(self.start, str) or self.start not in ("auto", "zero"):
@@ -1563,7 +1570,7 @@ def set_trained(
     ranker: Ranker,
     boosted: Boosted,
     start: Start,
-    continued: "_Continued | None" = None,
+    continued: _Continued | None = None,
     n_start_trees: int | None = None,
 ) -> None:
     """Give a Ranker what training has found: all that fit sets but what is known of the columns.
@@ -1778,15 +1785,14 @@ class Members:
                 for each in ranker.members_
             ],
         )
-        text = ranker.booster_.model_to_string()
-        leaves = sum(int(each) for each in re.findall(r"^num_leaves=(\d+)$", text, re.MULTILINE))
+        leaves, size = model_size(ranker.booster_)
         n_folds = len(self.parts) - 1  # the last part is the whole
         how = f"{n_folds} folds" if n_folds else "one part held out"
         return (
             f"{table}\npreset={ranker.preset_!r}, {how}: {metric} {ranker.cv_score_:.4f} with a "
             f"standard error of {ranker.cv_score_se_:.4f}\n{ranker.n_boosters_} boosters, "
             f"{ranker.best_iteration_} trees and {ranker.n_start_trees_} of the start, {leaves} "
-            f"leaves, {len(text) / 1e6:.1f} MB as text"
+            f"leaves, {size / 1e6:.1f} MB as text"
         )
 
 
@@ -1813,7 +1819,7 @@ class _Continued:
         return int(self.booster.current_iteration()) - self.n_start_trees
 
     @classmethod
-    def of(cls, model: Any) -> "_Continued":
+    def of(cls, model: Any) -> _Continued:
         """Take a Ranker, another estimator of LightGBM, a Booster or the path of a file."""
         if isinstance(model, lgb.Booster):
             return cls(model)

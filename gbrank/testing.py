@@ -15,6 +15,8 @@ from sklearn.base import clone
 from gbrank.core import Float32Array, FloatArray, IntArray
 from gbrank.objectives import Objective
 
+__all__ = ["check_objective"]
+
 _SIZES = (1, 2, 3, 7, 20, 50)
 _STEP = 1e-5  # of finite differences: error about 1e-10 for third derivatives around 1
 

@@ -3,34 +3,11 @@
 import importlib
 import importlib.util
 
-MODULES = [
-    "gbrank",
-    "gbrank.clicks",
-    "gbrank.dask",
-    "gbrank.data",
-    "gbrank.linear",
-    "gbrank.metrics",
-    "gbrank.noise",
-    "gbrank.objectives",
-    "gbrank.plotting",
-    "gbrank.preferences",
-    "gbrank.serving",
-    "gbrank.simulate",
-    "gbrank.theory",
-    "gbrank.tuning",
-]
-# Public names of modules that have no __all__.
-SINGLE = {
-    "gbrank.gains": [
-        "PowerDiscount",
-        "compute_discounts",
-        "compute_gains",
-        "corrected_gain",
-        "correction_variance",
-    ],
-    "gbrank.preprocessing": ["QueryScaler"],
-    "gbrank.testing": ["check_objective"],
-}
+import gbrank
+
+# What users are told of in these two stands in ``gbrank`` itself.
+INSIDE = {"cli", "ranker"}
+MODULES = ["gbrank", *(f"gbrank.{name}" for name in gbrank._MODULES if name not in INSIDE)]
 
 
 def public_names():
@@ -41,8 +18,5 @@ def public_names():
             continue
         module = importlib.import_module(module_name)
         found |= {f"{module_name}.{name}": getattr(module, name) for name in module.__all__}
-    for module_name, names in SINGLE.items():
-        module = importlib.import_module(module_name)
-        found |= {f"{module_name}.{name}": getattr(module, name) for name in names}
     del found["gbrank.__version__"]
     return found

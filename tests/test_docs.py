@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from inspect import signature
 from pathlib import Path
 
@@ -13,7 +14,9 @@ import pytest
 from public_names import public_names
 
 import gbrank
+from gbrank.boosting import ONE_BOOSTER, PRESETS, cut_parts, resolve_preset
 from gbrank.cli import main
+from gbrank.core import QueryLayout
 from gbrank.data import dump_letor, make_ranking
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -96,8 +99,12 @@ def test_shell_commands_run(tmp_path, monkeypatch, capsys):
 @by_name(PAGES)
 def test_links_lead_somewhere(page):
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-    for link in re.findall(r"\]\((?!https?:)([^)#\s]+)\)", text):
+    for link, section in re.findall(r"\]\((?!https?:)([^)#\s]+)(?:#([^)\s]+))?\)", text):
         assert (page.parent / link).exists(), link
+        if section:
+            linked = (page.parent / link).read_text(encoding="utf-8").splitlines()
+            heads = [line.lstrip("# ").lower() for line in linked if line.startswith("#")]
+            assert section in [re.sub(r"[^\w-]", "", head.replace(" ", "-")) for head in heads]
     for target in re.findall(r"\{doc\}`(?:[^`<]*<)?([^`<>]+)>?`", text):
         assert list((page.parent / target).parent.glob(f"{Path(target).name}.*")), target
 
@@ -122,6 +129,50 @@ def test_names_of_the_dictionary_exist():
         for name in re.findall(r"^(\w+)=", code):
             if name not in ("cv", "feval", "gain", "generator", "metric"):
                 assert name in known, f"{code}: Ranker has no {name}"
+
+
+def extras_on(page):
+    return set(re.search(r"# extras: (.*)", page.read_text(encoding="utf-8"))[1].split(", "))
+
+
+def test_extras_are_those_of_the_project():
+    """README and the first page name each extra that is for users, and no other."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    of_users = {name for name in project["optional-dependencies"] if not name.endswith("peers")}
+    of_users -= {"test", "bench", "docs", "lint"}
+    assert extras_on(ROOT / "README.md") == of_users
+    assert extras_on(DOCS / "start.md") == of_users
+
+
+def test_numbers_of_boosters_are_those_of_the_presets():
+    """What the page on scale says of Ranker(), of one with many rows and of one that is stopped."""
+    words = {"two": 2, "three": 3, "eight": 8}
+    scale = (DOCS / "scale.md").read_text(encoding="utf-8")
+    said = re.search(
+        r"Up to ([\d,]+) rows it grows (\w+) boosters: .* its (\w+) losses one a fold, of\n"
+        r"(\w+), .* With more rows there are (\w+), one a loss",
+        scale,
+        re.DOTALL,
+    )
+    balanced = PRESETS[resolve_preset(gbrank.Ranker().get_params())["preset"]]
+    layout = QueryLayout.from_group([10] * 200)
+    parts = cut_parts(layout, balanced.n_folds, 0.1, 0)
+    assert words[said[2]] == len(parts) * len(balanced.members)
+    assert words[said[3]] == len(balanced.members)
+    assert words[said[4]] == balanced.n_folds
+    most_rows = int(said[1].replace(",", ""))
+    for n_rows, n_parts in ((most_rows, len(parts)), (most_rows + 10, 1)):
+        rows = QueryLayout.from_group([10] * (n_rows // 10))
+        assert len(cut_parts(rows, balanced.n_folds, 0.1, 0)) == n_parts
+    assert words[said[5]] == len(balanced.members)
+    limits = (DOCS / "limits.md").read_text(encoding="utf-8")
+    stopped = re.search(r"grows up to ([\d,]+) trees and stops after (\d+) that", limits)
+    one = PRESETS[ONE_BOOSTER]
+    assert int(stopped[1].replace(",", "")) == one.stopped["n_estimators"]
+    assert int(stopped[2]) == one.stopped["early_stopping_rounds"]
+    assert (
+        int(re.search(r"without one it grows (\d+)\.", limits)[1]) == one.defaults["n_estimators"]
+    )
 
 
 def test_numbers_are_those_of_the_results_files():

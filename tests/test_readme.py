@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -84,12 +83,6 @@ def test_linked_files_exist():
     assert "docs/start.md" in links
     for link in links:
         assert (ROOT / link).exists(), link
-
-
-def test_extras_exist():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    named = re.search(r"# extras: (.*)", README)[1].split(", ")
-    assert set(named) <= set(project["optional-dependencies"])
 
 
 def test_every_objective_has_a_row():

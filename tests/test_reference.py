@@ -10,6 +10,7 @@ from public_names import public_names
 from sklearn.base import BaseEstimator
 
 import gbrank
+from gbrank.data import make_ranking
 from gbrank.metrics import get_metric, list_metrics
 
 # What a function returns, and what one meets rather than makes: no constructor to explain.
@@ -112,6 +113,23 @@ def test_no_parameter_is_made_up(thing):
 
 
 @public
+def test_help_shows_a_signature_that_can_be_read(thing):
+    """Of a name, and of methods that are ours: types by their names, not spelled out."""
+    shown = {thing.__name__: thing}
+    if inspect.isclass(thing):
+        methods = inspect.getmembers(thing, inspect.isfunction)
+        shown |= {
+            name: method
+            for name, method in methods
+            if not name.startswith("_") and method.__module__.startswith("gbrank.")
+        }
+    for name, each in shown.items():
+        text = str(inspect.signature(each))
+        assert len(text) <= 1000, f"{name}: {len(text)} characters"
+        assert "numpy._typing" not in text, name
+
+
+@public
 def test_stated_defaults_are_those_of_the_signature(thing):
     parameters = signature_parameters(thing)
     for name, what in documented_parameters(thing).items():
@@ -146,6 +164,16 @@ def test_example(thing):
     of_module = sys.modules[thing.__module__].__doc__ or ""
     texts = [own, of_module, of_class if inspect.isclass(thing) else ""]
     assert any(">>> " in text and re.search(rf">>>.*{name}", text) for text in texts)
+
+
+@pytest.mark.parametrize("given", [{}, {"preset": "fast"}, {"start": "query_linear"}])
+def test_every_attribute_of_a_fitted_ranker_is_explained(given):
+    data = make_ranking(n_queries=40, random_state=0)
+    ranker = gbrank.Ranker(n_estimators=2, n_jobs=1, **given).fit(data.X, data.y, qid=data.qid)
+    text = inspect.getdoc(gbrank.Ranker)
+    fitted = [name for name in vars(ranker) if re.fullmatch(r"[a-z]\w*_", name)]
+    assert len(fitted) > 10
+    assert not [name for name in fitted if not re.search(rf"^[\w, ]*\b{name}\b", text, re.M)]
 
 
 def objective_classes():

@@ -30,6 +30,7 @@ from gbrank.boosting.keywords import (
     evaluation_arguments,
 )
 from gbrank.boosting.model_file import (
+    begins_as_model,
     is_lightgbm_file,
     is_model_file,
     read_lightgbm_model,
@@ -41,12 +42,12 @@ from gbrank.boosting.model_text import (
     first_trees_of,
     gain_of_variance,
     merge_models,
+    model_size,
     replace_parameters,
     step_tree,
 )
 from gbrank.boosting.params import (
     LIGHTGBM_NAMES,
-    check_bagging_by_query,
     check_other_params,
     is_constrained,
     lightgbm_params,
@@ -81,9 +82,9 @@ __all__ = [
     "Part",
     "SavedByName",
     "TrainingOptions",
+    "begins_as_model",
     "blend_members",
     "boost",
-    "check_bagging_by_query",
     "check_columns",
     "check_columns_of_categories",
     "check_dataset",
@@ -111,6 +112,7 @@ __all__ = [
     "make_dataset",
     "mean_hessian",
     "merge_models",
+    "model_size",
     "name_objectives",
     "part_shares",
     "read_lightgbm_model",

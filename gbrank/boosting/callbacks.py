@@ -9,14 +9,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
 from types import FrameType
 from typing import Any, Self
 
 import lightgbm as lgb
 from lightgbm.callback import EarlyStopException
-
-Callback = Callable[[Any], None]
 
 
 class CheckedMetric:

@@ -13,6 +13,7 @@ from gbrank.core import (
     RankingData,
     as_lightgbm_input,
     column_names,
+    given_names,
     is_sequence,
     is_table,
     single_labels,
@@ -217,7 +218,7 @@ def _as_written(name: str) -> str:
 def feature_names(model: lgb.Booster | lgb.Dataset) -> list[str] | None:
     """Return the names of a model's or a Dataset's features; ``None`` if these are but numbers."""
     names = model.feature_name() if isinstance(model, lgb.Booster) else model.get_feature_name()
-    return None if names == [f"Column_{number}" for number in range(len(names))] else list(names)
+    return given_names(names)
 
 
 def check_same_columns(continued: lgb.Booster, names: list[str] | None, n_features: int) -> None:

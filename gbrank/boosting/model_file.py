@@ -193,6 +193,13 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
     return _OUR_LINE_OPENS in check_file(path).read_bytes()
 
 
+def begins_as_model(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file begins as models do, intact or not, by anyone: none of scores does."""
+    first = FIRST_LINE.rstrip().encode()  # whatever ends the line
+    with check_file(path).open("rb") as file:
+        return file.read(len(first)) == first
+
+
 def is_lightgbm_file(path: str | os.PathLike[str]) -> bool:
     """Return whether a file is a whole model that LightGBM wrote by itself."""
     data = check_file(path).read_bytes()

@@ -1,4 +1,4 @@
-r"""LightGBM's model text, which this file alone knows.
+r"""LightGBM's model text, which this file writes and reads; :mod:`.model_check` checks it.
 
 The text is a header, blocks ``Tree=0 ... Tree=n``, a line "end of trees", and a block of parameters
 that ends with "end of parameters". A model's score is the sum of its trees. So the mean of models
@@ -253,6 +253,13 @@ def replace_parameters(booster: lgb.Booster, values: Mapping[str, str]) -> lgb.B
     for name, value in values.items():
         text = re.sub(rf"(?m)^\[{name}: .*\]$", f"[{name}: {value}]", text)
     return lgb.Booster(model_str=text)
+
+
+def model_size(booster: lgb.Booster) -> tuple[int, int]:
+    """Return the leaves of all trees, and the characters of the text."""
+    text = booster.model_to_string()
+    leaves = re.findall(r"^num_leaves=(\d+)$", text, re.MULTILINE)
+    return sum(map(int, leaves)), len(text)
 
 
 def is_complete(data: bytes) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from gbrank.boosting.presets import resolve_preset
 from gbrank.core import (
+    NO_BAGGING_BY_QUERY,
     bags_by_query,
     check_choice,
     check_integer,
@@ -96,10 +97,7 @@ def check_bagging_by_query(params: Mapping[str, Any]) -> None:
     params : parameters of LightGBM.
     """
     if bags_by_query(params):
-        raise ValueError(
-            "bagging_by_query=True is not supported: with a custom objective LightGBM then pairs "
-            "gradients with the wrong rows; wrap the objective in QuerySubsampled"
-        )
+        raise ValueError(NO_BAGGING_BY_QUERY)
 
 
 def lightgbm_params(ranker_params: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """How far probabilities are from what came true."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -6,6 +6,8 @@ fitted to out-of-fold scores, of whole queries that the booster behind the score
 training scores they would promise too much. As they never fall, no two documents change places.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import gbrank
 from gbrank.cli.extensions import find_metric
 from gbrank.cli.files import read_data
-from gbrank.cli.models import is_model, load_model, named_files, read_scores, score
+from gbrank.cli.models import load_model, named_files, read_scores, score
 from gbrank.cli.options import (
     UsageError,
     add_data_options,
@@ -88,9 +88,13 @@ def read_all(
     texts: list[str], arguments: argparse.Namespace
 ) -> tuple["RankingData", dict[str, Any]]:
     """Return the data, and the scores of each model or file of scores by name."""
+    from gbrank.boosting import begins_as_model
+
     files = named_files(texts)
     models = {
-        name: load_model(path, arguments.threads) for name, path in files.items() if is_model(path)
+        name: load_model(path, arguments.threads)
+        for name, path in files.items()
+        if begins_as_model(path)
     }
     data: dict[Any, RankingData] = {}
     scores = {}

@@ -105,14 +105,14 @@ def read_data(
         raise type(error)(f"{path}: {error}") from error
 
 
-def _refuse_columns(path: Path, options: argparse.Namespace, kind: str) -> None:
+def _check_no_columns(path: Path, options: argparse.Namespace, kind: str) -> None:
     for option in ("weight", "drop", "categorical", "label", "qid"):
         if getattr(options, option, None):
             raise UsageError(f"--{option} names a column, but {path} is {kind}: it has none")
 
 
 def _read_letor(path: Path, options: argparse.Namespace, model: Any) -> "RankingData":
-    _refuse_columns(path, options, "LETOR text")
+    _check_no_columns(path, options, "LETOR text")
     n_features = getattr(options, "n_features", None) if model is None else model.n_features_in_
     return gbrank.data.load_letor(
         path,
@@ -127,7 +127,7 @@ def _read_letor(path: Path, options: argparse.Namespace, model: Any) -> "Ranking
 def _read_npz(path: Path, options: argparse.Namespace) -> "RankingData":
     import numpy as np
 
-    _refuse_columns(path, options, "npz")
+    _check_no_columns(path, options, "npz")
     try:
         with np.load(path, allow_pickle=False) as arrays:
             found = {name: arrays[name] for name in ("X", "y", "qid", "weight") if name in arrays}

@@ -9,8 +9,6 @@ from gbrank.cli.options import UsageError
 if TYPE_CHECKING:
     from gbrank.data import RankingData
 
-_MODEL_START = b"tree"
-
 
 def load_model(name: str, threads: int | None = None) -> Any:
     """Return a model that predicts: one of ``gbrank train`` or, with a warning, of LightGBM."""
@@ -27,7 +25,7 @@ class _LightGBMModel:
     def __init__(self, name: str, threads: int | None) -> None:
         import warnings
 
-        from gbrank.boosting import read_lightgbm_model
+        from gbrank.boosting import feature_names, read_lightgbm_model
 
         warnings.warn(
             f"{name} was written by LightGBM, not by gbrank: no checksum guards it", stacklevel=2
@@ -35,8 +33,8 @@ class _LightGBMModel:
         self._threads = threads or 0
         self.booster_ = read_lightgbm_model(name)
         self.n_features_in_ = self.booster_.num_feature()
-        names = self.booster_.feature_name()
-        if names != [f"Column_{number}" for number in range(len(names))]:
+        names = feature_names(self.booster_)
+        if names is not None:
             self.feature_names_in_ = names
 
     def predict(self, X: Any) -> Any:
@@ -70,14 +68,6 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def is_model(name: str) -> bool:
-    """Return whether a file is a model and not scores, by its first bytes."""
-    from gbrank.core import check_file
-
-    with check_file(name).open("rb") as file:
-        return file.read(len(_MODEL_START)) == _MODEL_START
 
 
 def named_files(texts: list[str]) -> dict[str, str]:

@@ -106,7 +106,7 @@ def _run(arguments: argparse.Namespace) -> None:
         n_jobs=arguments.jobs,
         report=not arguments.no_report,
     )
-    if found.interrupted:
+    if found.is_interrupted:
         raise KeyboardInterrupt
     if not arguments.no_report:
         _show(arguments, found)

@@ -52,12 +52,6 @@ def _relevance(a, b, places, clicks, misses, theta):
 
 
 @kernel(EXACT_MATH)
-def _relevances(bounds, places, clicks, misses, theta, gamma):
-    for item in range(len(bounds) - 1):
-        gamma[item] = _relevance(bounds[item], bounds[item + 1], places, clicks, misses, theta)
-
-
-@kernel(EXACT_MATH)
 def _derivatives(bounds, places, clicks, misses, weight, theta, scratch, gradient, hessian):
     """Write the derivatives by ``log theta``, gammas at their best; return the log-likelihood."""
     gradient[:] = 0.0
@@ -100,21 +94,6 @@ def _derivatives(bounds, places, clicks, misses, weight, theta, scratch, gradien
                 for j in range(a, b):
                     hessian[places[i], places[j]] -= share * scratch[j - a]
     return likelihood
-
-
-def relevance_of_items(
-    bounds: IntArray, places: IntArray, clicks: FloatArray, misses: FloatArray, theta: FloatArray
-) -> FloatArray:
-    """Return the relevance of each item that its clicks are most likely with.
-
-    Parameters
-    ----------
-    bounds, places, clicks, misses : entries of items; the position, clicks and misses of each.
-    theta : propensity of each position.
-    """
-    gamma = np.empty(len(bounds) - 1)
-    _relevances(bounds, places, clicks, misses, theta, gamma)
-    return gamma
 
 
 def most_likely(

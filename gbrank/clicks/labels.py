@@ -5,6 +5,8 @@ gradient is affine in the labels, and not divided by anything made from them, ha
 gradient that relevance itself would give.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

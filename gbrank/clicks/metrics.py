@@ -7,6 +7,8 @@ depend on the scores: it is a scale from 0 to 1 on which models can be compared,
 counts by its weight, which a mean of NDCG over queries would undo.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

@@ -21,6 +21,7 @@ from gbrank.core.frames import (
     check_columns_of_ids,
     column_names,
     count_rows_of,
+    given_names,
     is_sequence,
     is_table,
     numbered_columns,
@@ -31,6 +32,7 @@ from gbrank.core.frames import (
     select_columns,
     take_column,
     take_rows,
+    unnamed,
 )
 from gbrank.core.gains import (
     DISCOUNTS,
@@ -55,6 +57,7 @@ from gbrank.core.seen_queries import hash_queries, warn_of_seen_queries
 from gbrank.core.sorting import sort_by_score, sort_descending
 from gbrank.core.threads import cut_queries, resolve_n_jobs, share_pieces
 from gbrank.core.training_data import (
+    NO_BAGGING_BY_QUERY,
     TRUE_WORDS,
     TrainingData,
     bags_by_query,
@@ -88,6 +91,7 @@ __all__ = [
     "DISCOUNTS",
     "EXACT_MATH",
     "LARGEST_GAIN",
+    "NO_BAGGING_BY_QUERY",
     "TRUE_WORDS",
     "BoolArray",
     "DMatrixData",
@@ -139,6 +143,7 @@ __all__ = [
     "exp",
     "exp32",
     "find_class",
+    "given_names",
     "has_negative_gains",
     "hash_queries",
     "hold_out_queries",
@@ -180,6 +185,7 @@ __all__ = [
     "take_column",
     "take_rows",
     "training_params",
+    "unnamed",
     "warn_of_seen_queries",
     "write_atomically",
     "z_scores",

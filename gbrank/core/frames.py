@@ -7,7 +7,7 @@ frames, whose categories it knows and whose strings it refuses with an error.
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,6 +114,21 @@ def _has_ids(X: Any, name: Any, ids: NDArray[Any]) -> bool:
 def select_columns(X: Any, names: list[Any]) -> Any:
     """Return a table with these columns, in this order."""
     return X.select(names) if _is_arrow(X) or _is_polars(X) else X[names]
+
+
+def unnamed(n_features: int) -> list[str]:
+    """Return the names that LightGBM gives to features without one."""
+    return [f"Column_{number}" for number in range(n_features)]
+
+
+def given_names(names: Sequence[str]) -> list[str] | None:
+    """Return the names of a model's features; ``None`` where LightGBM has numbered them.
+
+    >>> from gbrank.core.frames import given_names
+    >>> given_names(["price", "stars"]), given_names(["Column_0", "Column_1"])
+    (['price', 'stars'], None)
+    """
+    return None if list(names) == unnamed(len(names)) else list(names)
 
 
 def numbered_columns(X: Any) -> list[str] | None:
@@ -248,8 +263,8 @@ def as_lightgbm_input(X: Any) -> Any:
     if _is_arrow(X) and not all(_is_number(field.type) for field in X.schema):
         X = _arrow_to_pandas(X)
     if hasattr(X, "dtypes") and is_table(X):
-        _refuse_text(X, to_categories)
-        _refuse_strange_categories(X)
+        _check_no_text(X, to_categories)
+        _check_categories(X)
     return X
 
 
@@ -333,7 +348,7 @@ def _arrow_to_pandas(table: Any) -> Any:
     return table.to_pandas()
 
 
-def _refuse_text(frame: Any, to_categories: str) -> None:
+def _check_no_text(frame: Any, to_categories: str) -> None:
     """Refuse columns of text, with the code that makes categories of them."""
     for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
         if str(dtype).startswith(("object", "str")):
@@ -343,7 +358,7 @@ def _refuse_text(frame: Any, to_categories: str) -> None:
             )
 
 
-def _refuse_strange_categories(frame: Any) -> None:
+def _check_categories(frame: Any) -> None:
     """Refuse categories that LightGBM cannot write into its model: all but text and numbers."""
     for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
         categories = getattr(dtype, "categories", None)

@@ -4,6 +4,8 @@ Objectives and metrics share these, so that a loss and the NDCG it is judged by 
 about what a label is worth.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -367,7 +369,7 @@ def ideal_dcg(
     """Return for every query the largest DCG@k that any order of its documents reaches.
 
     >>> import numpy as np
-    >>> from gbrank.gains import compute_discounts, ideal_dcg
+    >>> from gbrank.core.gains import compute_discounts, ideal_dcg
     >>> ideal_dcg(np.array([0.0, 1.0, 3.0]), np.array([0, 1, 3]), compute_discounts(2), k=1)
     array([0., 3.])
     """

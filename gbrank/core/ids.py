@@ -75,7 +75,7 @@ def _number_pandas(values: Any) -> tuple[IntArray, NDArray[Any]]:
     try:
         codes, distinct = sys.modules["pandas"].factorize(values)
     except TypeError:
-        _refuse_unhashable(list(values))
+        _check_hashable(list(values))
         raise
     check_present(codes < 0, "qid")
     ids = np.asarray(distinct)
@@ -90,7 +90,7 @@ def _number_hashables(entries: list[Any]) -> tuple[IntArray, IntArray]:
     try:
         codes = np.fromiter(map(numbers.__getitem__, entries), dtype=np.int64, count=len(entries))
     except TypeError:
-        _refuse_unhashable(entries)
+        _check_hashable(entries)
         raise
     missing = np.array([is_missing(entry) for entry in numbers], dtype=np.bool_)
     if missing.any():
@@ -145,7 +145,7 @@ def stable_argsort(keys: NDArray[Any]) -> IntArray:
     return order
 
 
-def _refuse_unhashable(entries: list[Any]) -> None:
+def _check_hashable(entries: list[Any]) -> None:
     for row, entry in enumerate(entries):
         try:
             hash(entry)

@@ -17,6 +17,11 @@ from gbrank.core.dmatrix import DMatrixData
 _NUM_THREADS = ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs")
 #: What LightGBM takes for true, in lower case.
 TRUE_WORDS = ("true", "1", "+")
+#: Why a training that draws queries by LightGBM's own parameter is an error.
+NO_BAGGING_BY_QUERY = (
+    "bagging_by_query=True is not supported: with a custom objective LightGBM then pairs gradients "
+    "with the wrong rows. Remove it; QuerySubsampled, around the objective, draws queries"
+)
 
 
 def bags_by_query(params: Mapping[str, Any]) -> bool:

@@ -152,7 +152,7 @@ def check_labels(
     values = as_numbers(labels, name)
     _check_length(values, layout, name)
     expected = f"{name} must be finite numbers" + ("" if signed else " >= 0")
-    _refuse_outside(-np.inf if signed else 0.0, values, layout, expected)
+    _check_range(-np.inf if signed else 0.0, values, layout, expected)
     return values
 
 
@@ -165,7 +165,7 @@ def check_scores(scores: ArrayLike, layout: QueryLayout | None = None) -> FloatA
     """Return scores as contiguous float64; refuse NaN and infinities."""
     values = as_numbers(scores, "scores")
     _check_length(values, layout, "scores")
-    _refuse_outside(-np.inf, values, layout, "scores must be finite numbers")
+    _check_range(-np.inf, values, layout, "scores must be finite numbers")
     return values
 
 
@@ -178,7 +178,7 @@ def check_weights(
     """
     values = as_numbers(weights, name)
     _check_length(values, layout, name)
-    _refuse_outside(0.0, values, layout, f"{name} must be finite numbers >= 0")
+    _check_range(0.0, values, layout, f"{name} must be finite numbers >= 0")
     return values
 
 
@@ -281,7 +281,7 @@ def _check_length(values: FloatArray, layout: QueryLayout | None, name: str) -> 
         )
 
 
-def _refuse_outside(
+def _check_range(
     lowest: float, values: FloatArray, layout: QueryLayout | None, expected: str
 ) -> None:
     """Refuse NaN, infinities and values below ``lowest``; say which row comes first."""

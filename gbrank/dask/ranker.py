@@ -1,5 +1,7 @@
 """DaskRanker: the Ranker on Dask arrays and data frames."""
 
+from __future__ import annotations
+
 import copy
 import inspect
 import os

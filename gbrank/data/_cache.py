@@ -76,7 +76,7 @@ class ParsedFiles:
 
     def _open(self) -> IO[bytes]:
         """Open the cache file, if it is a regular file of this user and reached without links."""
-        self._refuse_foreign_folder()
+        self._check_own_folder()
         if self.path.is_symlink():  # where the system has no O_NOFOLLOW
             raise OSError(f"{self.path} is a link")
         flags = [getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")]
@@ -86,7 +86,7 @@ class ParsedFiles:
             raise OSError(f"{self.path} is not a regular file of this user")
         return os.fdopen(handle, "rb")
 
-    def _refuse_foreign_folder(self) -> None:
+    def _check_own_folder(self) -> None:
         if self._own_folder and self.path.parent.is_symlink():
             raise OSError(f"{self.path.parent} is a link, which is not followed")
 
@@ -127,7 +127,7 @@ class ParsedFiles:
         }
         text = json.dumps(header).encode()
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._refuse_foreign_folder()
+        self._check_own_folder()
         old = self.path.lstat() if os.path.lexists(self.path) else None
         if old is not None and not (stat.S_ISLNK(old.st_mode) or _is_own_file(old)):
             raise OSError(f"{self.path} is not a regular file of this user")

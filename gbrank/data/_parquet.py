@@ -42,7 +42,7 @@ class ParquetRows:
             missing = [name for name in [*reserved, *self.features] if name not in schema.names]
             if missing:
                 raise ValueError(f"{path} has no column {missing[0]!r}; it has {schema.names}")
-            self._refuse_text(path, schema)
+            self._check_no_text(path, schema)
             self.n_rows += self._parquet.read_metadata(path).num_rows
         if self.n_rows == 0:
             raise ValueError(f"{paths[0]} holds no documents")
@@ -75,7 +75,7 @@ class ParquetRows:
                         block[:, place] = column.to_numpy(zero_copy_only=False)
                     yield block
 
-    def _refuse_text(self, path: Path, schema: Any) -> None:
+    def _check_no_text(self, path: Path, schema: Any) -> None:
         from pyarrow import types
 
         for name in self.features:

@@ -37,7 +37,6 @@ _NAN_WORD, _NULL_WORD = tuple(b"nan"), tuple(b"null")
 _INF_WORD, _INFINITY_WORD = tuple(b"inf"), tuple(b"infinity")
 
 _NEXT = np.uintp(1)
-_AFTER_QID = np.uintp(4)
 _TEN = np.uint64(10)
 _MOST_DIGITS = 19  # as many as an unsigned 64-bit number always holds
 _MOST_INDEX_DIGITS = 10

@@ -187,7 +187,7 @@ class FileReader:
         if table.width == 0:
             self._widen_for_first_lines(blocks, table.n_rows + n_lines)
         self._parse(parts, blocks, read_on=not is_last)
-        self._refuse_errors(parts, blocks.text)
+        self._raise_first_error(parts, blocks.text)
         self.n_columns = max(self.n_columns, *(part.n_columns for part in parts))
         if not table.is_sparse and self.n_columns > table.width:
             self._widen(blocks, table.n_rows + n_lines)
@@ -244,17 +244,17 @@ class FileReader:
         n_tasks = len(parts) + read_on
         share_pieces(work, n_tasks, n_tasks if self.n_threads > 1 else 1)
 
-    def _refuse_errors(self, parts: list[_Part], text: NDArray[np.uint8]) -> None:
+    def _raise_first_error(self, parts: list[_Part], text: NDArray[np.uint8]) -> None:
         n_lines = self.n_lines
         for part in parts:
             for begin, end, place in part.hard[: part.n_hard]:
                 if place < 0 and not np.isfinite(nearest_float(_decode(text[begin:end]), False)):
-                    self._refuse(_parser.BAD_LABEL, part, begin, text, n_lines)
+                    self._raise_error(_parser.BAD_LABEL, part, begin, text, n_lines)
             if part.status != _parser.DONE:
-                self._refuse(part.status, part, part.position, text, n_lines)
+                self._raise_error(part.status, part, part.position, text, n_lines)
             n_lines += part.n_lines
 
-    def _refuse(
+    def _raise_error(
         self, status: int, part: _Part, position: int, text: NDArray[np.uint8], n_lines: int
     ) -> None:
         line = n_lines + 1 + int(np.count_nonzero(text[part.begin : position] == _LINE_FEED))

@@ -157,7 +157,7 @@ def make_ranking(
         Standard deviation, over queries, of the mean utility: some queries have many relevant
         documents, some have none.
     random_state : int, Generator or None, default=0
-        Seed, generator, or ``None`` for other numbers every time.
+        Seed, generator, or ``None`` for other numbers every time (in a Ranker it stands for 0).
 
     Returns
     -------

@@ -1,5 +1,7 @@
 """LinearRanker: the estimator."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -127,7 +129,7 @@ class LinearRanker(BaseEstimator):
         self.fit_data(RankingData.checked(X, y, qid, group, sample_weight))
         return self
 
-    def cut_features(self, data: RankingData) -> "list[FeatureSteps | None]":
+    def cut_features(self, data: RankingData) -> list[FeatureSteps | None]:
         """Return the step function of every feature, from about ``max_rows`` rows at most.
 
         Parameters
@@ -141,7 +143,7 @@ class LinearRanker(BaseEstimator):
     def fit_data(
         self,
         data: RankingData,
-        steps: "list[FeatureSteps | None] | None" = None,
+        steps: list[FeatureSteps | None] | None = None,
         signs: Sequence[int] = (),
     ) -> tuple[IntArray, FloatArray]:
         """Fit to rows that are checked, whatever the kind of their features.

@@ -161,14 +161,14 @@ class Metric(ABC):
         return judgments.labels_of_codes
 
     @abstractmethod
-    def prepare(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+    def prepare(self, judgments: Judgments, cutoffs: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
         """Return what the kernel needs to know of the labels, and which queries are blank.
 
         Parameters
         ----------
         judgments : Judgments
             The labels: their codes, tables by code and sums within queries.
-        ranks : ndarray of shape (n_queries,)
+        cutoffs : ndarray of shape (n_queries,)
             Cut-off of each query.
         """
 
@@ -181,9 +181,9 @@ class BoundMetric:
         self.layout = judgments.layout
         self.codes = judgments.codes
         sizes = self.layout.sizes
-        self.ranks = cutoffs(sizes, metric.k)
-        self.depths = sizes if metric.whole_list else self.ranks
-        self.data, blank = metric.prepare(judgments, self.ranks)
+        self.cutoffs = cutoffs(sizes, metric.k)
+        self.depths = sizes if metric.whole_list else self.cutoffs
+        self.data, blank = metric.prepare(judgments, self.cutoffs)
         self.blank: BoolArray = blank | (sizes == 0)
         self.worst_by = metric.worst_by(judgments, self.data)
 
@@ -225,20 +225,20 @@ def _measure_together(
     values: list[FloatArray],
 ) -> None:
     """Rank once, as deep as any of the metrics looks, and let each write its values."""
-    chief = bound[0]
-    bounds, codes = chief.layout.bounds, chief.codes
+    first_bound = bound[0]
+    bounds, codes = first_bound.layout.bounds, first_bound.codes
     depths = np.maximum.reduce([each.depths for each in bound])
-    keys = as_read_by(chief.metric.convention, scores)
-    ties = TIES[chief.metric.ties]
-    ranking = empty_ranking(codes, chief.layout.n_queries)
+    keys = as_read_by(first_bound.metric.convention, scores)
+    ties = TIES[first_bound.metric.ties]
+    ranking = empty_ranking(codes, first_bound.layout.n_queries)
     n_threads = resolve_n_jobs(n_jobs)
-    cuts = cut_queries(chief.layout.sizes, n_threads)
+    cuts = cut_queries(first_bound.layout.sizes, n_threads)
 
     def work(_: int, piece: int) -> None:
         first, last = cuts[piece], cuts[piece + 1]
-        rank_block(keys, bounds, depths, ties, codes, chief.worst_by, first, last, *ranking)
+        rank_block(keys, bounds, depths, ties, codes, first_bound.worst_by, first, last, *ranking)
         for each, found in zip(bound, values, strict=True):
-            each.metric.kernel(*each.data, each.ranks, bounds, *ranking, first, last, found)
+            each.metric.kernel(*each.data, each.cutoffs, bounds, *ranking, first, last, found)
 
     share_pieces(work, len(cuts) - 1, n_threads, in_lightgbm=in_lightgbm)
 

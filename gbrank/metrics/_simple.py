@@ -69,7 +69,7 @@ class SimpleMetric(Metric):
         """Return whether a query with these labels is blank."""
         return not (labels > 0).any()
 
-    def prepare(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+    def prepare(self, judgments: Judgments, cutoffs: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
         labels, codes, bounds = judgments.labels_of_codes, judgments.codes, judgments.layout.bounds
         blank = np.array(
             [

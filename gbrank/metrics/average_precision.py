@@ -86,12 +86,12 @@ class AveragePrecision(RelevanceMetric):
         super().check_options()
         check_choice("divide_by", as_plain(self.options["divide_by"]), ("relevant", "reachable"))
 
-    def prepare(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+    def prepare(self, judgments: Judgments, cutoffs: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
         relevant = self.relevance(judgments)
         divisors = judgments.sum_in_query(relevant)
         blank = divisors == 0.0
         if self.options["divide_by"] == "reachable":
-            divisors = np.minimum(divisors, ranks)
+            divisors = np.minimum(divisors, cutoffs)
         return (relevant, divisors), blank
 
 

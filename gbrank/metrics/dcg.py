@@ -76,9 +76,9 @@ class DCG(Metric):
     own_options: ClassVar = {"gain": EXP, "discount": LOG}
     kernel = staticmethod(dcg_block)
 
-    def prepare(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+    def prepare(self, judgments: Judgments, cutoffs: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
         gains = self.gain_table(judgments)
-        deepest = int(np.minimum(ranks, judgments.layout.sizes).max())
+        deepest = int(np.minimum(cutoffs, judgments.layout.sizes).max())
         discounts = compute_discounts(deepest, self.options["discount"])
         return (gains, discounts), judgments.sum_in_query(gains) == 0.0
 

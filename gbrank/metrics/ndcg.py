@@ -46,7 +46,7 @@ def best_dcg(
     judgments: Judgments,
     gains: FloatArray,
     discounts: FloatArray,
-    ranks: IntArray,
+    cutoffs: IntArray,
     *,
     gains_grow: bool,
 ) -> FloatArray:
@@ -57,10 +57,10 @@ def best_dcg(
     layout, codes = judgments.layout, judgments.codes
     ideal = np.empty(layout.n_queries)
     if gains_grow and judgments.n_grades:
-        _best_dcg_of_grades(judgments.grade_counts, gains, ranks, discounts, ideal)
+        _best_dcg_of_grades(judgments.grade_counts, gains, cutoffs, discounts, ideal)
     else:
-        best = rank_queries(gains[codes], layout.bounds, ranks, "stable", codes, gains)
-        dcg_block(gains, discounts, ranks, layout.bounds, *best, 0, layout.n_queries, ideal)
+        best = rank_queries(gains[codes], layout.bounds, cutoffs, "stable", codes, gains)
+        dcg_block(gains, discounts, cutoffs, layout.bounds, *best, 0, layout.n_queries, ideal)
     return ideal
 
 
@@ -98,10 +98,10 @@ class NDCG(DCG):
     name = "ndcg"
     kernel = staticmethod(share_of_best_block)
 
-    def prepare(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
-        (gains, discounts), _ = super().prepare(judgments, ranks)
+    def prepare(self, judgments: Judgments, cutoffs: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+        (gains, discounts), _ = super().prepare(judgments, cutoffs)
         grow = isinstance(self.options["gain"], str)  # those with a name do
-        ideal = best_dcg(judgments, gains, discounts, ranks, gains_grow=grow)
+        ideal = best_dcg(judgments, gains, discounts, cutoffs, gains_grow=grow)
         blank = ideal == 0.0
         if self.convention in SHORT_LISTS_COUNT_0 and isinstance(self.k, int):
             ideal[judgments.layout.sizes < self.k] = np.inf

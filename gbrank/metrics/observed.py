@@ -10,6 +10,8 @@ order wrongly, each with its weight; a tie counts 1/2::
 models by it, not with 0.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -149,7 +149,7 @@ class PairwiseDisagreement(Metric):
     no_cutoff = "it counts pairs of the whole list"
     kernel = staticmethod(_disagreement_block)
 
-    def prepare(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+    def prepare(self, judgments: Judgments, cutoffs: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
         layout = judgments.layout
         levels, places = judgments.by_query_and_code(np.int32)
         n_levels = np.empty(layout.n_queries, dtype=np.int64)

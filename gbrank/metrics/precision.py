@@ -44,13 +44,13 @@ class Precision(RelevanceMetric):
     own_options: ClassVar = {**RelevanceMetric.own_options, "normalized": False}
     kernel = staticmethod(share_of_best_block)
 
-    def prepare(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+    def prepare(self, judgments: Judgments, cutoffs: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
         worth = self.relevance(judgments)
-        ones = np.ones(int(np.minimum(ranks, judgments.layout.sizes).max()))
-        best = ranks.astype(np.float64)
+        ones = np.ones(int(np.minimum(cutoffs, judgments.layout.sizes).max()))
+        best = cutoffs.astype(np.float64)
         if self.options["normalized"]:
             worth = worth * judgments.labels_of_codes
-            best = best_dcg(judgments, worth, ones, ranks, gains_grow=True)
+            best = best_dcg(judgments, worth, ones, cutoffs, gains_grow=True)
         return (worth, ones, best), judgments.sum_in_query(worth) == 0.0
 
 

@@ -36,9 +36,9 @@ class Recall(RelevanceMetric):
     name = "recall"
     kernel = staticmethod(share_of_best_block)
 
-    def prepare(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+    def prepare(self, judgments: Judgments, cutoffs: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
         relevant = self.relevance(judgments)
-        ones = np.ones(int(np.minimum(ranks, judgments.layout.sizes).max()))
+        ones = np.ones(int(np.minimum(cutoffs, judgments.layout.sizes).max()))
         n_relevant = judgments.sum_in_query(relevant)
         return (relevant, ones, n_relevant), n_relevant == 0.0
 

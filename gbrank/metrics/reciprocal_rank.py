@@ -66,7 +66,7 @@ class ReciprocalRank(RelevanceMetric):
     name = "mrr"
     kernel = staticmethod(_reciprocal_rank_block)
 
-    def prepare(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+    def prepare(self, judgments: Judgments, cutoffs: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
         relevant = self.relevance(judgments)
         return (relevant,), judgments.sum_in_query(relevant) == 0.0
 

@@ -82,7 +82,7 @@ class Spearman(Metric):
     no_cutoff = "it correlates the ranks of the whole list"
     kernel = staticmethod(_spearman_block)
 
-    def prepare(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+    def prepare(self, judgments: Judgments, cutoffs: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
         layout = judgments.layout
         centred, places = judgments.by_query_and_code(np.float64)
         deviations = np.empty(layout.n_queries)

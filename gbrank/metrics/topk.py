@@ -79,7 +79,7 @@ class TopKZeroOne(Metric):
     greater_is_better = False
     kernel = staticmethod(_topk_block)
 
-    def prepare(self, judgments: Judgments, ranks: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
+    def prepare(self, judgments: Judgments, cutoffs: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
         labels = judgments.labels_of_codes
         return (labels, judgments.by_label.codes), judgments.sum_in_query(labels > 0) == 0.0
 

@@ -29,14 +29,14 @@ class NoiseResults:
         Where trials, tables, plots and the report are kept.
     failed : int
         Number of trials that ended in an error.
-    interrupted : bool
+    is_interrupted : bool
         Whether Ctrl-C ended it before all trials were finished.
     """
 
     sections: list[Section]
     folder: Path | None
     failed: int = 0
-    interrupted: bool = False
+    is_interrupted: bool = False
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -136,7 +136,7 @@ def run(
         return _in_folder(chosen, place, source, Path(out), n_jobs, report)
     with tempfile.TemporaryDirectory() as folder:
         found = _in_folder(chosen, place, source, Path(folder), n_jobs, report)
-        return NoiseResults(found.sections, None, found.failed, found.interrupted)
+        return NoiseResults(found.sections, None, found.failed, found.is_interrupted)
 
 
 def _in_folder(
@@ -145,16 +145,16 @@ def _in_folder(
     outcome: Outcome = run_trials(preset, place, source, out, n_jobs)
     for trial, problem in outcome.failed[:3]:
         print(f"{trial} failed:\n{problem}", file=sys.stderr)
-    is_done = with_report and outcome.finished and not outcome.interrupted
+    is_done = with_report and outcome.finished and not outcome.is_interrupted
     sections = write_report(out) if is_done else []
     mine = [s for s in sections if (s.preset.name, s.data) == (preset.name, source.name)]
-    if outcome.interrupted:
+    if outcome.is_interrupted:
         print(
             f"stopped; {outcome.finished} of {outcome.wanted} trials are kept in {out}, the same "
             "command goes on",
             file=sys.stderr,
         )
-    return NoiseResults(mine, out, len(outcome.failed), outcome.interrupted)
+    return NoiseResults(mine, out, len(outcome.failed), outcome.is_interrupted)
 
 
 def report(folder: str | Path) -> NoiseResults:

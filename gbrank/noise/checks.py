@@ -149,7 +149,7 @@ def unpack_xz(path: Path) -> bytes:
     return plain
 
 
-def refuse_link(path: Path) -> Path:
+def check_no_link(path: Path) -> Path:
     """Return a path of a results folder that is none of a link, which would lead elsewhere."""
     if path.is_symlink():
         raise ValueError(f"{path} is a link: a results folder holds files and folders of its own")

@@ -1,5 +1,7 @@
 """Diagnose labels: how noisy they are, which to look at again, and which loss suits them."""
 
+from __future__ import annotations
+
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gbrank.core import z_scores
 from gbrank.data import RankingData
 from gbrank.metrics import ndcg_score
 
@@ -33,18 +34,11 @@ def zscore_within(X: np.ndarray, query: np.ndarray) -> np.ndarray:
 
     A feature that is constant in a query becomes 0 there.
     """
-    values = np.asarray(X, dtype=np.float64)
-    _, codes = np.unique(query, return_inverse=True)
+    _, codes, sizes = np.unique(query, return_inverse=True, return_counts=True)
     order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    known = np.isfinite(values)
-    counts = np.maximum(np.add.reduceat(known[order].astype(np.float64), starts), 1.0)
-    sums = np.add.reduceat(np.where(known, values, 0.0)[order], starts)
-    centred = np.where(known, values - (sums / counts)[codes], 0.0)
-    variance = np.add.reduceat(centred[order] ** 2, starts) / counts
-    # Rounding leaves a trace of a variance where all values are equal.
-    scale = np.sqrt(np.where(variance > 1e-12 * (1.0 + (sums / counts) ** 2), variance, np.inf))
-    return centred / scale[codes]
+    scores = np.empty(X.shape)
+    scores[order] = z_scores(np.asarray(X, dtype=np.float64)[order], np.append(0, np.cumsum(sizes)))
+    return np.nan_to_num(scores)
 
 
 def ridge_weights(features: np.ndarray, labels: np.ndarray, query: np.ndarray) -> np.ndarray:

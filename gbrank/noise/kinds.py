@@ -26,7 +26,7 @@ KINDS = {
     "none": Kind("Clean data", "nothing is corrupted", ""),
     "labels": Kind("Wrong labels", "share of training labels replaced", "labels replaced"),
     "uniform": Kind(
-        "Labels replaced, all grades alike", "share of training labels drawn anew", "labels drawn"
+        "Labels replaced, all grades alike", "share of training labels drawn again", "labels drawn"
     ),
     "matrix": Kind(
         "Wrong labels that depend on the grade",

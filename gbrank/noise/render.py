@@ -7,7 +7,7 @@ cells) and ``folded``, a table that is shown on demand.
 
 import base64
 import html
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,31 +18,33 @@ Block = tuple[Any, ...]
 
 def to_markdown(blocks: Iterable[Block]) -> str:
     """Return the blocks as Markdown; figures are linked."""
-    lines: list[str] = []
-    for kind, *parts in blocks:
-        if kind == "section":
-            lines += [f"## {_plain(parts[1])}", ""]
-        elif kind == "heading":
-            lines += [f"### {_plain(parts[0])}", ""]
-        elif kind in ("text", "small"):
-            lines += [_plain(parts[0]), ""]
-        elif kind == "list":
-            lines += [*(f"- {_plain(item)}" for item in parts[0]), ""]
-        elif kind == "code":
-            lines += [f"    {parts[0]}", ""]
-        elif kind == "figure":
-            lines += [f"![{_plain(parts[1])}](figures/{parts[0]}.png)", ""]
-        else:
-            caption, heads, body = parts
-            rows = [list(map(_plain, row)) for row in (heads, ["---"] * len(heads), *body)]
-            lines += [f"**{_plain(caption)}**", ""] if caption else []
-            lines += [*("| " + " | ".join(row) + " |" for row in rows), ""]
+    lines = [line for kind, *parts in blocks for line in (*_MARKDOWN[kind](*parts), "")]
     return "\n".join(lines)
+
+
+def _markdown_table(caption: str, heads: list[str], body: list[list[str]]) -> list[str]:
+    rows = [list(map(_plain, row)) for row in (heads, ["---"] * len(heads), *body)]
+    title = [f"**{_plain(caption)}**", ""] if caption else []
+    return [*title, *("| " + " | ".join(row) + " |" for row in rows)]
 
 
 def _plain(text: str) -> str:
     """Return a text without tags, which Markdown would pass on, and without ends of cells."""
     return text.replace("<", "&lt;").replace("|", "\\|")
+
+
+#: The lines of each kind of block.
+_MARKDOWN: dict[str, Callable[..., list[str]]] = {
+    "section": lambda _, title: [f"## {_plain(title)}"],
+    "heading": lambda text: [f"### {_plain(text)}"],
+    "text": lambda text: [_plain(text)],
+    "small": lambda text: [_plain(text)],
+    "list": lambda items: [f"- {_plain(item)}" for item in items],
+    "code": lambda text: [f"    {text}"],
+    "figure": lambda file, caption: [f"![{_plain(caption)}](figures/{file}.png)"],
+    "table": _markdown_table,
+    "folded": _markdown_table,
+}
 
 
 def whole_page(title: str, lead: str, blocks: list[Block], figures: Path) -> str:
@@ -62,34 +64,15 @@ def whole_page(title: str, lead: str, blocks: list[Block], figures: Path) -> str
 
 def to_html(blocks: Iterable[Block], figures: Path) -> str:
     """Return the blocks as HTML; figures are read from a folder and put in."""
-    made, is_open = [], False
+    made, end = [], ""
     for kind, *parts in blocks:
         if kind == "section":
-            made.append("</section>" if is_open else "")
-            made.append(f'<section id="{html.escape(parts[0])}"><h2>{html.escape(parts[1])}</h2>')
-            is_open = True
-        elif kind == "heading":
-            made.append(f"<h3>{html.escape(parts[0])}</h3>")
-        elif kind == "text":
-            made.append(f"<p>{html.escape(parts[0])}</p>")
-        elif kind == "small":
-            made.append(f"<p class=small>{html.escape(parts[0])}</p>")
-        elif kind == "list":
-            items = "".join(f"<li>{html.escape(item)}</li>" for item in parts[0])
-            made.append(f"<ul>{items}</ul>")
-        elif kind == "code":
-            made.append(f"<pre>{html.escape(parts[0])}</pre>")
-        elif kind == "figure":
-            made.append(_figure(figures / f"{parts[0]}.svg", parts[1]))
-        elif kind == "folded":
-            caption = html.escape(parts[0])
-            made.append(
-                f"<details><summary>{caption}</summary>{_table(*parts, shown=False)}</details>"
-            )
-        else:
-            made.append(_table(*parts))
-    made.append("</section>" if is_open else "")
-    return "".join(made)
+            made.append(end)
+            end = "</section>"
+        if kind == "figure":
+            parts[0] = figures / f"{parts[0]}.svg"
+        made.append(_HTML[kind](*parts))
+    return "".join([*made, end])
 
 
 def _figure(path: Path, caption: str) -> str:
@@ -114,3 +97,28 @@ def _table(caption: str, heads: list[str], body: list[list[str]], *, shown: bool
 def _cell(text: str) -> str:
     kind = " class=up" if "▲" in text else " class=down" if "▼" in text else ""
     return f"<td{kind}>{html.escape(text)}</td>"
+
+
+def _folded(caption: str, heads: list[str], body: list[list[str]]) -> str:
+    table = _table(caption, heads, body, shown=False)
+    return f"<details><summary>{html.escape(caption)}</summary>{table}</details>"
+
+
+def _items(texts: list[str]) -> str:
+    return "<ul>" + "".join(f"<li>{html.escape(text)}</li>" for text in texts) + "</ul>"
+
+
+#: The text of each kind of block.
+_HTML: dict[str, Callable[..., str]] = {
+    "section": lambda name, title: (
+        f'<section id="{html.escape(name)}"><h2>{html.escape(title)}</h2>'
+    ),
+    "heading": lambda text: f"<h3>{html.escape(text)}</h3>",
+    "text": lambda text: f"<p>{html.escape(text)}</p>",
+    "small": lambda text: f"<p class=small>{html.escape(text)}</p>",
+    "list": _items,
+    "code": lambda text: f"<pre>{html.escape(text)}</pre>",
+    "figure": _figure,
+    "table": _table,
+    "folded": _folded,
+}

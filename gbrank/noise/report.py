@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 
 from gbrank.core import atomic_file
-from gbrank.noise.checks import check_preset, refuse_link
+from gbrank.noise.checks import check_no_link, check_preset
 from gbrank.noise.content import (
     METHOD,
     Section,
@@ -54,7 +54,7 @@ def write_report(folder: Path) -> list[Section]:
             others = make_setting_rows(preset, data, results)
             figures = {}
             if _can_draw():
-                figures = draw_all(preset, data, rows, results, refuse_link(folder / "figures"))
+                figures = draw_all(preset, data, rows, results, check_no_link(folder / "figures"))
             sections.append(Section(preset, data, rows, others, figures, facts, results))
         if not sections:
             raise StoreError(f"{folder} holds no finished trials")

@@ -39,7 +39,7 @@ class Outcome:
     finished: int
     wanted: int
     failed: list[tuple[Trial, str]]
-    interrupted: bool = False
+    is_interrupted: bool = False
 
 
 def estimate_seconds(
@@ -242,7 +242,7 @@ def _work_through(
                     progress.show(progress.elapsed * rest / spent)
         progress.show(0.0, final=True)
     except KeyboardInterrupt:
-        outcome.interrupted = True
+        outcome.is_interrupted = True
         # it may have come between keeping a trial and counting it
         kept = store.finished(preset.name, source.name)
         outcome.finished = sum(trial in kept for trial in all_trials(preset))

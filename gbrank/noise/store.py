@@ -20,10 +20,10 @@ from gbrank.noise.archive import SUFFIX, Run, read_archive, write_archive
 from gbrank.noise.checks import (
     UNREADABLE,
     check_name,
+    check_no_link,
     check_preset,
     check_result,
     check_run,
-    refuse_link,
 )
 from gbrank.noise.presets import Preset, restore_preset
 from gbrank.noise.trial import Result, Trial
@@ -57,33 +57,33 @@ class Store:
         if not (create or archives or self.path.is_file()):
             raise StoreError(f"{folder} holds no trials: there is no *{SUFFIX} in it")
         try:
-            refuse_link(self.path.parent).mkdir(parents=True, exist_ok=True)
+            check_no_link(self.path.parent).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"the results folder {folder} cannot be made: {error}") from error
         except ValueError as error:
             raise StoreError(str(error)) from error
-        self._refuse_other_than_files()
+        self._check_files_only()
         with self._clear_errors():
             # Waits for other processes; a commit returns when the disk has it.
             self._base = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
-            self._refuse_programs()
+            self._check_tables_only()
             self._base.execute("pragma journal_mode=wal")
             self._base.execute("pragma synchronous=full")
             self._base.executescript(_SCHEMA)
         for path in archives:
             self._import(path)
 
-    def _refuse_other_than_files(self) -> None:
+    def _check_files_only(self) -> None:
         """Refuse a link, a pipe or a folder in the place of a file that is opened here."""
         for name in (FILE, f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal", "trials.lock"):
             path = self.path.with_name(name)
             try:
-                if refuse_link(path).exists():
+                if check_no_link(path).exists():
                     check_file(path)
             except (OSError, ValueError) as error:
                 raise StoreError(f"{path} cannot be read or written: {error}") from error
 
-    def _refuse_programs(self) -> None:
+    def _check_tables_only(self) -> None:
         """Refuse a file whose tables are views, or do something when they are written."""
         self._base.execute("pragma trusted_schema=off")
         others = self._base.execute(
@@ -95,7 +95,7 @@ class Store:
     def _import(self, path: Path) -> None:
         """Take over the trials of a compressed file, once."""
         try:
-            digest = hashlib.sha256(check_file(refuse_link(path)).read_bytes()).hexdigest()
+            digest = hashlib.sha256(check_file(check_no_link(path)).read_bytes()).hexdigest()
         except (OSError, ValueError) as error:
             raise StoreError(f"{path} cannot be read: {error}") from error
         preset = path.name.removesuffix(SUFFIX)

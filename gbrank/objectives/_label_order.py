@@ -18,7 +18,7 @@ def order_by_label(
     order : int32 array, one per row: the document (counted within its query) at each place; equal
         labels keep the order of their rows.
     tie_ends : int32 array, one per row: the place behind the last document with the same label.
-    counts : bool array, one per query: whether there are two different labels in it.
+    is_ordered : bool array, one per query: whether there are two different labels in it.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def order_by_label(
     ends_tie[:-1] = (sorted_labels[1:] != sorted_labels[:-1]) | (starts[1:] != starts[:-1])
     ends = np.flatnonzero(ends_tie) + 1
     tie_ends = np.repeat(ends, np.diff(ends, prepend=0))
-    counts = np.zeros(layout.n_queries, dtype=bool)
+    is_ordered = np.zeros(layout.n_queries, dtype=bool)
     filled = sizes > 0
-    counts[filled] = tie_ends[bounds[:-1][filled]] < bounds[1:][filled]
-    return (rows - starts).astype(np.int32), (tie_ends - starts).astype(np.int32), counts
+    is_ordered[filled] = tie_ends[bounds[:-1][filled]] < bounds[1:][filled]
+    return (rows - starts).astype(np.int32), (tie_ends - starts).astype(np.int32), is_ordered

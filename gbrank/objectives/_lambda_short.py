@@ -83,7 +83,7 @@ def _add_pairs(n, width, truncation, bins_per_unit, spread, keys, shares, discou
 
 @kernel()
 def short_lambdamart_block(
-    first, last, bounds, scores, shares, order, counts, discounts, sigmoid, truncation, norm,
+    first, last, bounds, scores, shares, order, used, discounts, sigmoid, truncation, norm,
     longest, iteration, scratch, grad, hess,
 ):  # fmt: skip
     """Write gradient and hessian of the queries of at most ``longest`` documents."""
@@ -100,7 +100,7 @@ def short_lambdamart_block(
     width_before = 0
     for window in range(first, last, WINDOW):
         window_end = min(window + WINDOW, last)
-        n_short = by_length(window, window_end, bounds, counts, longest, queries, ends)
+        n_short = by_length(window, window_end, bounds, used, longest, queries, ends)
         for begin in range(0, n_short, LANES):
             chosen = queries[begin : min(begin + LANES, n_short)]
             width = (len(chosen) + 7) // 8 * 8
@@ -141,4 +141,4 @@ def short_lambdamart_block(
                     rows[1, p] = np.float32(scales[lane] * sigmoid * hessian_sums[place])
             store_tile(rows[0], width, starts, sizes, length, len(chosen), grad)
             store_tile(rows[1], width, starts, sizes, length, len(chosen), hess)
-        zero_others(window, window_end, bounds, counts, longest, grad, hess)
+        zero_others(window, window_end, bounds, used, longest, grad, hess)

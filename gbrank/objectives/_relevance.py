@@ -56,7 +56,7 @@ def compute_relevance(
     Returns
     -------
     relevance : float64 array, 0 in queries that do not count.
-    counts : bool array, per query: more than one document, different gains, and a best DCG > 0.
+    used : bool array, per query: more than one document, different gains, and a best DCG > 0.
 
     Examples
     --------
@@ -74,16 +74,16 @@ def compute_relevance(
         divisor = ideal_dcg(
             gains, layout.bounds, _discounts(int(sizes.max(initial=1)), discount), norm_at
         )
-    counts = (sizes > 1) & (divisor > 0)
+    used = (sizes > 1) & (divisor > 0)
     if filled.any() and not has_negative_gains(gain):
         starts = layout.bounds[:-1][filled]
         largest = np.maximum.reduceat(gains, starts)
-        counts[filled] &= np.minimum.reduceat(gains, starts) < largest
+        used[filled] &= np.minimum.reduceat(gains, starts) < largest
         if norm == "l2":  # of gains relative to the largest: squares of gains may overflow
             scale = np.where(largest > 0, largest, 1.0)
             squares = np.add.reduceat((gains / np.repeat(scale, sizes[filled])) ** 2, starts)
             divisor[filled] = scale * np.sqrt(squares)
-    return gains / np.repeat(np.where(counts, divisor, np.inf), sizes), counts
+    return gains / np.repeat(np.where(used, divisor, np.inf), sizes), used
 
 
 def mean_of_queries(values: FloatArray, layout: QueryLayout) -> FloatArray:

@@ -20,7 +20,7 @@ WINDOW = 1024
 
 
 @kernel(part=True)
-def by_length(first, last, bounds, counts, longest, queries, ends):
+def by_length(first, last, bounds, used, longest, queries, ends):
     """List the queries that count and have at most ``longest`` documents; return how many.
 
     ``queries`` gets them in ascending order of length; ``ends`` is room for ``longest + 2``
@@ -29,13 +29,13 @@ def by_length(first, last, bounds, counts, longest, queries, ends):
     ends[:] = 0
     for q in range(first, last):
         size = bounds[q + 1] - bounds[q]
-        if counts[q] and size <= longest:
+        if used[q] and size <= longest:
             ends[size + 1] += 1
     for size in range(longest + 1):
         ends[size + 1] += ends[size]
     for q in range(first, last):
         size = bounds[q + 1] - bounds[q]
-        if counts[q] and size <= longest:
+        if used[q] and size <= longest:
             queries[ends[size]] = q
             ends[size] += 1
     return ends[longest + 1]
@@ -85,10 +85,10 @@ def store_tile(tile, apart, starts, sizes, length, n_lanes, values):
 
 
 @kernel(part=True)
-def zero_others(first, last, bounds, counts, longest, grad, hess):
+def zero_others(first, last, bounds, used, longest, grad, hess):
     """Leave out the short queries that do not count: zero gradient and hessian."""
     for q in range(first, last):
-        if not counts[q] and bounds[q + 1] - bounds[q] <= longest:
+        if not used[q] and bounds[q + 1] - bounds[q] <= longest:
             for row in range(bounds[q], bounds[q + 1]):
                 grad[row] = np.float32(0.0)
                 hess[row] = np.float32(0.0)

@@ -38,7 +38,7 @@ def drawn_target(mass, middle, spread, seed, iteration, query, target):
 
 @kernel()
 def drawn_block(
-    first, last, bounds, scores, mass, counts, lost_at, left, longest_short, eps, order, seed,
+    first, last, bounds, scores, mass, used, lost_at, left, longest_short, eps, order, seed,
     middle, spread, anneal, iteration, scratch, grad, hess,
 ):  # fmt: skip
     """Write gradient and hessian of queries one after the other: long ones, and those ``left``."""
@@ -47,7 +47,7 @@ def drawn_block(
         a, b = bounds[q], bounds[q + 1]
         if b - a <= longest_short and not left[q]:
             continue
-        if counts[q]:
+        if used[q]:
             target = scratch[SOFTMAX_ROWS][: b - a]
             total = drawn_target(mass[a:b], middle, spread_now, seed, iteration, q, target)
             if total > 0.0:
@@ -85,7 +85,7 @@ def _draw_tile(length, queries, sizes, middle, spread, seed, iteration, keys, ti
 
 @kernel()
 def short_drawn_block(
-    first, last, bounds, scores, mass, counts, lost_at, left, longest, eps, order, seed, middle,
+    first, last, bounds, scores, mass, used, lost_at, left, longest, eps, order, seed, middle,
     spread, anneal, iteration, scratch, grad, hess,
 ):  # fmt: skip
     """Write gradient and hessian of queries of at most ``longest`` documents, for eps = 0.
@@ -107,7 +107,7 @@ def short_drawn_block(
         lanes[0] = 0.0
         for row in range(bounds[window], bounds[window_end], 8):
             lanes[0] += scores[row] + mass[row] + grad[row] + hess[row]
-        n_short = by_length(window, window_end, bounds, counts, longest, queries, ends)
+        n_short = by_length(window, window_end, bounds, used, longest, queries, ends)
         for begin in range(0, n_short, LANES):
             chosen = queries[begin : min(begin + LANES, n_short)]
             length = open_tile(chosen, LANES, bounds, starts, sizes)
@@ -120,5 +120,5 @@ def short_drawn_block(
                 length, chosen, starts, sizes, order, lost_at, iteration, tile, lanes, singles,
                 left, grad, hess,
             )  # fmt: skip
-        zero_others(window, window_end, bounds, counts, longest, grad, hess)
+        zero_others(window, window_end, bounds, used, longest, grad, hess)
     return n_left

@@ -122,14 +122,14 @@ class Swaps:
     form : LINEAR, AVERAGE or CASCADE.
     worth : what each row is worth.
     units : what the changes of each query are multiplied by.
-    counts : whether a query has two documents that differ.
+    used : whether a query has two documents that differ.
     discounts : by place, 0 beyond the cut-off, at least PADDING longer than the longest list.
     """
 
     form: int
     worth: FloatArray
     units: FloatArray
-    counts: NDArray[np.bool_]
+    used: NDArray[np.bool_]
     discounts: FloatArray
 
 
@@ -146,7 +146,7 @@ def bind_swaps(metric: Metric, labels: FloatArray, layout: QueryLayout) -> Swaps
     longest = int(sizes.max(initial=1))
     discounts = np.zeros(longest + PADDING)
     units, worth = np.zeros(layout.n_queries), np.zeros(0)
-    counts = np.zeros(layout.n_queries, dtype=np.bool_)
+    used = np.zeros(layout.n_queries, dtype=np.bool_)
     filled = sizes > 0
     if filled.any():
         bound = metric.bind(Judgments(labels, layout))
@@ -157,20 +157,20 @@ def bind_swaps(metric: Metric, labels: FloatArray, layout: QueryLayout) -> Swaps
             of_places = bound.data[1]
         discounts[: len(of_places)] = of_places
         starts = layout.bounds[:-1][filled]
-        counts[filled] = np.minimum.reduceat(worth, starts) < np.maximum.reduceat(worth, starts)
-        counts &= ~bound.blank
-        units[counts] = 1.0
+        used[filled] = np.minimum.reduceat(worth, starts) < np.maximum.reduceat(worth, starts)
+        used &= ~bound.blank
+        units[used] = 1.0
         at = _DIVISORS.get(metric.name)
         if at is not None:
             divisors = bound.data[at]
             # where gains are as small as 5e-324 a reciprocal is no number: other units for those
             larger = np.where(divisors < np.finfo(np.float64).tiny, 2.0**200, 1.0)
             worth *= np.repeat(larger, sizes)
-            units[counts] /= (divisors * larger)[counts]
+            units[used] /= (divisors * larger)[used]
         if form == LINEAR:  # gains as large as 2^1000 must not meet float32
             worth = np.minimum(worth * np.repeat(units, sizes), _MOST)
-            units[counts] = 1.0
-    return Swaps(form, worth, units, counts, discounts)
+            units[used] = 1.0
+    return Swaps(form, worth, units, used, discounts)
 
 
 def swap_changes(form: int, worth: FloatArray, discounts: FloatArray, apart: int) -> FloatArray:
@@ -251,13 +251,3 @@ def row_of_changes(form, above, place, worth, discounts, changes):
         q = place + 1 + j
         changes[j] = change(form, above, discounts[place], discounts[q], mid, more)
         mid, more = pass_by(form, worth[q], discounts[q], mid, more)
-
-
-@kernel()
-def matrix_of_changes(form, worth, discounts, changes):
-    """Write the changes of all pairs of a list in the order of places above the diagonal."""
-    m = len(worth)
-    above = 1.0
-    for place in range(m):
-        row_of_changes(form, above, place, worth, discounts, changes[place, place + 1 : m])
-        above = next_above(form, above, worth[place])

@@ -1,5 +1,7 @@
 """One objective on one data set: what its steps share, the threads, the weights of rows."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

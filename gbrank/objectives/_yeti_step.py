@@ -179,14 +179,14 @@ def _yetiloss_query(
 
 @kernel()
 def yetiloss_block(
-    first, last, bounds, scores, worth, units, counts, lane_discounts, form, top, permutations,
+    first, last, bounds, scores, worth, units, used, lane_discounts, form, top, permutations,
     neighbors, across, noise, scale, seed, iteration, scratch, grad, hess,
 ):  # fmt: skip
     n_rows, width = _ROWS + EXACT_ROWS, LANES * scratch.shape[1]
     tiles = scratch[n_rows:].reshape(-1).view(np.float32).reshape(-1, width)
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
-        if counts[q]:
+        if used[q]:
             _yetiloss_query(
                 scores[a:b], worth[a:b], units[q], lane_discounts, form, top, permutations,
                 neighbors, across, noise, scale, seed, iteration, q, scratch[:n_rows], tiles,

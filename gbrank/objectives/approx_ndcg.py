@@ -19,6 +19,8 @@ Reference: Qin, Liu, Li, A general approximation framework for direct optimizati
 retrieval measures, Information Retrieval 2010.
 """
 
+from __future__ import annotations
+
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,14 +36,14 @@ _LN_2 = float(np.log(2.0))
 
 @kernel()
 def _approx_ndcg_block(
-    first, last, bounds, scores, target, counts, temperature, iteration, scratch, grad, hess
+    first, last, bounds, scores, target, used, temperature, iteration, scratch, grad, hess
 ):
     pulls, ranks = scratch[0], scratch[1]
     forces, hessians = scratch[2], scratch[3]
     inverse = 1.0 / temperature
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
-        if not counts[q]:
+        if not used[q]:
             zero_step(grad[a:b], hess[a:b])
             continue
         m = b - a

@@ -5,6 +5,8 @@ range of queries (:attr:`Objective.kernel`, with :meth:`Objective.kernel_params`
 of a query is (:meth:`Objective.query_loss`). Everything else is here, once.
 """
 
+from __future__ import annotations
+
 import copy
 import warnings
 import weakref
@@ -17,6 +19,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from gbrank.core import (
+    NO_BAGGING_BY_QUERY,
     DMatrixData,
     Float32Array,
     FloatArray,
@@ -172,14 +175,14 @@ class Objective(BaseEstimator, ABC):
         """Return the relative cost of a step for queries of these sizes; one document costs 1."""
         return sizes
 
-    def plain_gradient(self) -> "Objective":
+    def plain_gradient(self) -> Objective:
         """Return the same loss with its plain gradient as numerator, which differences can check.
 
         Objectives whose numerator carries off-diagonal hessian return a copy without it.
         """
         return self
 
-    def bounded(self) -> "Objective":
+    def bounded(self) -> Objective:
         """Return the same loss with a hessian that bounds every step, whatever the scores.
 
         Objectives whose hessian may be too small for that, and which have another one, return a
@@ -187,7 +190,7 @@ class Objective(BaseEstimator, ABC):
         """
         return self
 
-    def with_weights_at(self, scores: ArrayLike) -> "Objective":
+    def with_weights_at(self, scores: ArrayLike) -> Objective:
         """Return the loss whose gradient is that of this one at these scores, for all scores.
 
         It is the same loss, but for objectives that take weights of pairs from the scores and
@@ -561,10 +564,7 @@ def _warn_of_nothing_to_rank(labels: Any, layout: QueryLayout) -> None:
 def _check_training_data(data: TrainingData | DMatrixData) -> None:
     """Raise an error for what LightGBM would do wrong, or leave out, without a word."""
     if data.bags_by_query:
-        raise ValueError(
-            "bagging_by_query=True is not supported: with a custom objective LightGBM then pairs "
-            "gradients with the wrong rows. Remove it from the parameters"
-        )
+        raise ValueError(NO_BAGGING_BY_QUERY)
     torn = data.torn_query()
     if torn is not None:
         raise ValueError(

@@ -28,6 +28,8 @@ theorems 8 to 10 (the definition of the divergence there should have the gradien
 inverse).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 
@@ -52,11 +54,9 @@ _LARGEST, _FARTHEST = 1e30, 700.0
 
 
 @kernel()
-def _bregman_block(
-    first, last, bounds, scores, target, base, counts, iteration, scratch, grad, hess
-):
+def _bregman_block(first, last, bounds, scores, target, base, used, iteration, scratch, grad, hess):
     start, stop = bounds[first], bounds[last]  # documents do not depend on one another
-    s, t, b, c = scores[start:stop], target[start:stop], base[start:stop], counts[start:stop]
+    s, t, b, c = scores[start:stop], target[start:stop], base[start:stop], used[start:stop]
     g, h = grad[start:stop], hess[start:stop]
     for i in range(len(s)):
         p, u = sigmoid(s[i] + b[i]), t[i]
@@ -65,11 +65,11 @@ def _bregman_block(
 
 
 def _own_link_block(
-    first, last, bounds, scores, target, base, counts, derivative, iteration, scratch, grad, hess
+    first, last, bounds, scores, target, base, used, derivative, iteration, scratch, grad, hess
 ):
     """Do the same for a link of the user's, in NumPy."""
     rows = slice(bounds[first], bounds[last])
-    t, u, c = _limited(scores[rows] + base[rows]), target[rows], counts[rows]
+    t, u, c = _limited(scores[rows] + base[rows]), target[rows], used[rows]
     value, bend = derivative(t), _slope(derivative, t)
     grad[rows] = np.clip(c * (value - u), -_LARGEST, _LARGEST)
     hess[rows] = np.clip(c * np.maximum(bend, 0.5 * np.abs(value - u)), 0.0, _LARGEST)
@@ -225,10 +225,10 @@ class Bregman(RelevanceObjective):
         return np.minimum(scaled, 1.0)  # above 1 by rounding only
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
-        relevance, counts = self.relevance(labels, layout)
+        relevance, used = self.relevance(labels, layout)
         target, sizes = self._in_unit_interval(relevance), layout.sizes
         base = self._bases(mean_of_queries(target, layout))
-        return target, np.repeat(base, sizes), np.repeat(counts.astype(np.float64), sizes)
+        return target, np.repeat(base, sizes), np.repeat(used.astype(np.float64), sizes)
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int

@@ -19,6 +19,8 @@ product search using stochastic label aggregation, WWW 2020; Momma, Bagheri Gara
 Multi-objective ranking via constrained optimization, WWW 2020 companion (the constraints).
 """
 
+from __future__ import annotations
+
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -188,7 +190,7 @@ class Combined(WrappedObjective):
             changed.append((inner, column, weight))
         self.parts = changed
 
-    def plain_gradient(self) -> "Combined":
+    def plain_gradient(self) -> Combined:
         plain = self.__deepcopy__({})
         plain.parts = [(get_objective(one).plain_gradient(), c, w) for one, c, w in self.parts]
         return plain

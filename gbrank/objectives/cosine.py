@@ -25,6 +25,8 @@ On NDCG consistency of listwise ranking methods, AISTATS 2011, section 3.3; Xia,
 Statistical consistency of top-k ranking, NIPS 2009, section 4.3 (top k).
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -154,12 +156,12 @@ class Cosine(RelevanceObjective):
         super().check_params()
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
-        target, counts = self.relevance(labels, layout)
+        target, used = self.relevance(labels, layout)
         norms = np.zeros(layout.n_queries)
         filled = layout.sizes > 0
         if filled.any():
             norms[filled] = np.sqrt(np.add.reduceat(target**2, layout.bounds[:-1][filled]))
-        return target, np.where(counts, norms, 0.0)
+        return target, np.where(used, norms, 0.0)
 
     def kernel_params(self) -> tuple[Any, ...]:
         return (float(self.scale_penalty),)

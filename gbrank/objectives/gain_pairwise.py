@@ -40,6 +40,8 @@ section 3.3; Zhang, Statistical analysis of some multi-category large margin cla
 methods, JMLR 2004, theorem 5.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -169,11 +171,11 @@ def _squared_hinge_query(scores, weights, order, g, h, scratch):
 
 @kernel()
 def _gain_pairwise_block(
-    first, last, bounds, scores, weights, scales, counts, order, phi, iteration, scratch, grad, hess
+    first, last, bounds, scores, weights, scales, used, order, phi, iteration, scratch, grad, hess
 ):
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
-        if not counts[q]:
+        if not used[q]:
             zero_step(grad[a:b], hess[a:b])
             continue
         g, h, rows = scratch[0], scratch[1], scratch[2:]
@@ -268,24 +270,24 @@ class GainPairwise(RelevanceObjective):
         return self._prepare(*self.relevance(labels, layout), layout)
 
     def _prepare(
-        self, relevance: FloatArray, counts: NDArray[np.bool_], layout: QueryLayout
+        self, relevance: FloatArray, used: NDArray[np.bool_], layout: QueryLayout
     ) -> tuple[Any, ...]:
         largest = np.ones(layout.n_queries)
-        if counts.any():
+        if used.any():
             filled = layout.sizes > 0
             highest = np.maximum.reduceat(relevance, layout.bounds[:-1][filled])
-            largest[filled] = np.where(counts[filled] & (highest > 0), highest, 1.0)
+            largest[filled] = np.where(used[filled] & (highest > 0), highest, 1.0)
         # relative to the largest, so that gains up to 2^1000 do not overflow on the way
         weights = relevance / np.repeat(largest, layout.sizes)
         order, _, _ = order_by_label(weights, layout)
-        return weights, largest, counts, order.astype(np.int64)
+        return weights, largest, used, order.astype(np.int64)
 
     def make_step(self, labels: FloatArray, layout: QueryLayout) -> Step:
         if not has_negative_gains(self.gain):
             return super().make_step(labels, layout)
-        relevance, counts = self.relevance(labels, layout)
-        up = self._prepare(np.maximum(relevance, 0.0), counts, layout)
-        down = self._prepare(np.maximum(-relevance, 0.0), counts, layout)
+        relevance, used = self.relevance(labels, layout)
+        up = self._prepare(np.maximum(relevance, 0.0), used, layout)
+        down = self._prepare(np.maximum(-relevance, 0.0), used, layout)
         phi = self.kernel_params()
         # threads write into pieces of their own
         other_grad, other_hess = np.empty((2, layout.n_rows), dtype=np.float32)

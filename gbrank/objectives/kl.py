@@ -25,6 +25,8 @@ Reference: Ravikumar, Tewari, Yang, On NDCG consistency of listwise ranking meth
 section 3.3. (It comes from ``h(x) = x log x - x`` in that paper's section 4.)
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -130,9 +132,9 @@ class KL(RelevanceObjective):
         if self.norm is None:
             gains = compute_gains(labels, self.value_of("gain"), layout, signed=True)
             return np.clip(gains, -_LARGEST, _LARGEST), np.zeros(layout.n_rows)
-        target, counts = self.relevance(labels, layout)
+        target, used = self.relevance(labels, layout)
         base = np.full(layout.n_queries, -np.inf)  # q = 0 in queries that do not count
-        base[counts] = np.log(mean_of_queries(target, layout)[counts])
+        base[used] = np.log(mean_of_queries(target, layout)[used])
         return target, np.repeat(base, layout.sizes)
 
     def query_loss(

@@ -26,6 +26,8 @@ References: Burges, From RankNet to LambdaRank to LambdaMART, 2010; Bruch, The W
 equations 4 and 5.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -148,7 +150,7 @@ def _lambdamart_query(
 
 @kernel()
 def _lambdamart_block(
-    first, last, bounds, scores, shares, order, counts, discounts, sigmoid, truncation, norm,
+    first, last, bounds, scores, shares, order, used, discounts, sigmoid, truncation, norm,
     longest_short, iteration, scratch, grad, hess,
 ):  # fmt: skip
     keys, spare_order = scratch[0], scratch[1].view(np.int64)
@@ -157,7 +159,7 @@ def _lambdamart_block(
         a, b = bounds[q], bounds[q + 1]
         if b - a <= longest_short:
             continue
-        if counts[q]:
+        if used[q]:
             _lambdamart_query(
                 scores[a:b], shares[a:b], order[a:b], discounts, LINEAR, 1.0, sigmoid, truncation,
                 norm, keys, spare_order, rows, grad[a:b], hess[a:b],
@@ -168,14 +170,14 @@ def _lambdamart_block(
 
 @kernel()
 def _metric_block(
-    first, last, bounds, scores, worth, order, counts, discounts, units, sigmoid, truncation, norm,
+    first, last, bounds, scores, worth, order, used, discounts, units, sigmoid, truncation, norm,
     form, iteration, scratch, grad, hess,
 ):  # fmt: skip
     keys, spare_order = scratch[0], scratch[1].view(np.int64)
     rows = scratch[2:].reshape(-1).view(np.float32).reshape(8, scratch.shape[1])
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
-        if counts[q]:
+        if used[q]:
             _lambdamart_query(
                 scores[a:b], worth[a:b], order[a:b], discounts, form, units[q], sigmoid, truncation,
                 norm, keys, spare_order, rows, grad[a:b], hess[a:b],
@@ -310,16 +312,16 @@ class LambdaMART(Objective):
         if self.metric != "ndcg":
             swaps = bind_swaps(self.optimised(), labels, layout)
             worth, by_place = swaps.worth.astype(np.float32), swaps.discounts.astype(np.float32)
-            prepared = (worth, order, swaps.counts, by_place)
+            prepared = (worth, order, swaps.used, by_place)
             return prepared if swaps.form == LINEAR else (*prepared, swaps.units)
         gains = compute_gains(labels, self.value_of("gain"), layout)
         sizes, bounds = layout.sizes, layout.bounds
         longest = int(sizes.max(initial=1))
         discounts = compute_discounts(longest + PADDING)
         ideal = ideal_dcg(gains, bounds, discounts, self.value_of("truncation_level"))
-        counts = (ideal > 0) & (sizes > 1)
-        shares = gains / np.repeat(np.where(counts, ideal, np.inf), sizes)  # of the ideal DCG
-        return shares.astype(np.float32), order, counts, discounts.astype(np.float32)
+        used = (ideal > 0) & (sizes > 1)
+        shares = gains / np.repeat(np.where(used, ideal, np.inf), sizes)  # of the ideal DCG
+        return shares.astype(np.float32), order, used, discounts.astype(np.float32)
 
     def kernel_params(self) -> tuple[Any, ...]:
         sigmoid, truncation = self.value_of("sigmoid"), self.value_of("truncation_level")

@@ -112,12 +112,12 @@ def _listmle_query(scores, places, factors, scratch, grad, hess):
 
 @kernel()
 def _listmle_block(
-    first, last, bounds, scores, order, tie_ends, counts, k, seed, iteration, scratch, grad, hess
+    first, last, bounds, scores, order, tie_ends, used, k, seed, iteration, scratch, grad, hess
 ):
     places, partners = scratch[0].view(_INT32), scratch[1].view(_INT32)
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
-        if counts[q]:
+        if used[q]:
             factors = min(k, b - a)
             low, high = random_key(seed, iteration, q)
             _shuffle_ties(order[a:b], tie_ends[a:b], factors, low, high, partners, places)

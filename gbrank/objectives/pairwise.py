@@ -38,7 +38,7 @@ from gbrank.objectives.base import Objective
 
 @kernel()
 def _pairwise_block(
-    first, last, bounds, scores, order, tie_ends, counts, iteration, scratch, grad, hess
+    first, last, bounds, scores, order, tie_ends, used, iteration, scratch, grad, hess
 ):
     sorted_scores, ones, zeros = scratch[0], scratch[1], scratch[2]
     xs, forces, hessians = scratch[3], scratch[4], scratch[5]
@@ -46,7 +46,7 @@ def _pairwise_block(
     zeros[:] = 0.0
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
-        if not counts[q]:
+        if not used[q]:
             zero_step(grad[a:b], hess[a:b])
             continue
         m = b - a

@@ -16,6 +16,8 @@ References: Herbrich, Graepel, Obermayer, Large margin rank boundaries for ordin
 Burges, Ragno, Le, Learning to rank with nonsmooth cost functions, NIPS 2006 (the weights).
 """
 
+from __future__ import annotations
+
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,14 +42,14 @@ from gbrank.objectives.base import Objective
 
 @kernel()
 def _pairwise_hinge_block(
-    first, last, bounds, scores, labels, gains, discounts, counts, iteration, scratch, grad, hess
+    first, last, bounds, scores, labels, gains, discounts, used, iteration, scratch, grad, hess
 ):
     weighted = len(discounts) > 0
     order, discount = scratch[0].view(np.int64), scratch[1]
     forces, hessians = scratch[2], scratch[3]
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
-        if not counts[q]:
+        if not used[q]:
             zero_step(grad[a:b], hess[a:b])
             continue
         m = b - a
@@ -136,15 +138,15 @@ class PairwiseHinge(Objective):
             compute_gains(np.zeros(1), self.value_of("gain"))
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
-        counts = order_by_label(labels, layout)[2]
+        used = order_by_label(labels, layout)[2]
         if self.weights is None:
-            return labels, np.zeros(0), np.zeros(0), counts
+            return labels, np.zeros(0), np.zeros(0), used
         gains = compute_gains(labels, self.value_of("gain"), layout)
         discounts = compute_discounts(int(layout.sizes.max(initial=1)))
         best = ideal_dcg(gains, layout.bounds, discounts)
-        counts &= best > 0
-        shares = gains / np.repeat(np.where(counts, best, np.inf), layout.sizes)
-        return labels, shares, discounts, counts
+        used &= best > 0
+        shares = gains / np.repeat(np.where(used, best, np.inf), layout.sizes)
+        return labels, shares, discounts, used
 
     def query_cost(self, sizes: IntArray) -> IntArray:
         return sizes * (1 + sizes // 4)

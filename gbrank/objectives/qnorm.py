@@ -44,6 +44,8 @@ Reference: Ravikumar, Tewari, Yang, On NDCG consistency of listwise ranking meth
 section 4, equation 4; q = log(m) + 2 is that of its experiments.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -288,7 +290,7 @@ class QNorm(RelevanceObjective):
         return np.ones_like(mean)
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
-        target, counts = self.relevance(labels, layout)
+        target, used = self.relevance(labels, layout)
         exponents = self._exponents(layout.sizes)
         dual = exponents / (exponents - 1.0)
         norms, dual_norms = np.zeros(layout.n_queries), np.zeros(layout.n_queries)
@@ -299,9 +301,9 @@ class QNorm(RelevanceObjective):
             norms[filled] = np.sqrt(np.add.reduceat(target**2, starts))
             powers = target ** np.repeat(dual, layout.sizes)
             dual_norms[filled] = np.add.reduceat(powers, starts) ** (1.0 / dual[filled])
-        scale = np.repeat(np.where(counts, dual_norms, 1.0), layout.sizes)
+        scale = np.repeat(np.where(used, dual_norms, 1.0), layout.sizes)
         goals = (target / scale) ** np.repeat(dual - 1.0, layout.sizes)
-        return target, goals, np.where(counts, exponents, 0.0), dual_norms, norms, bases
+        return target, goals, np.where(used, exponents, 0.0), dual_norms, norms, bases
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int

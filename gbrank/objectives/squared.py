@@ -19,6 +19,8 @@ section 3.3; Duchi, Mackey, Jordan, The asymptotics of ranking algorithms, Annal
 2013, equation 28 (the mean).
 """
 
+from __future__ import annotations
+
 from typing import Any, ClassVar
 
 import numpy as np
@@ -132,13 +134,13 @@ class Squared(RelevanceObjective):
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         if self.norm is None:
             target = compute_gains(labels, self.value_of("gain"), layout, signed=True)
-            counts = np.ones(layout.n_queries, dtype=bool)
+            used = np.ones(layout.n_queries, dtype=bool)
         else:
-            target, counts = self.relevance(labels, layout)
+            target, used = self.relevance(labels, layout)
         if self.center:
             target = target - np.repeat(mean_of_queries(target, layout), layout.sizes)
         of_query = 2.0 / (2.0 * np.maximum(layout.sizes, 1) if self.reduction == "mean" else 1.0)
-        return target, np.repeat(np.where(counts, of_query, 0.0), layout.sizes)
+        return target, np.repeat(np.where(used, of_query, 0.0), layout.sizes)
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int

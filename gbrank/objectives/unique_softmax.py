@@ -20,6 +20,8 @@ ICLR 2021 (the loss "unique softmax" of TensorFlow Ranking, which does not divid
 gains).
 """
 
+from __future__ import annotations
+
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,12 +38,12 @@ _LOWEST = -600.0
 
 @kernel()
 def _unique_softmax_block(
-    first, last, bounds, scores, weights, order, tie_ends, counts, iteration, scratch, grad, hess
+    first, last, bounds, scores, weights, order, tie_ends, used, iteration, scratch, grad, hess
 ):
     e, inverse = scratch[0], scratch[1]
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
-        if not counts[q]:
+        if not used[q]:
             zero_step(grad[a:b], hess[a:b])
             continue
         m = b - a
@@ -119,11 +121,11 @@ class UniqueSoftmax(Objective):
 
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         gains = compute_gains(labels, self.value_of("gain"), layout)
-        order, tie_ends, counts = order_by_label(labels, layout)
+        order, tie_ends, used = order_by_label(labels, layout)
         means = mean_of_queries(gains, layout)
-        counts &= means > 0
-        totals = np.where(counts, means, 1.0) * np.maximum(layout.sizes, 1)
-        return gains / np.repeat(totals, layout.sizes), order, tie_ends, counts
+        used &= means > 0
+        totals = np.where(used, means, 1.0) * np.maximum(layout.sizes, 1)
+        return gains / np.repeat(totals, layout.sizes), order, tie_ends, used
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int

@@ -110,7 +110,7 @@ def _tight_block(
     bounds,
     scores,
     powers,
-    counts,
+    used,
     lost_at,
     _,
     eps,
@@ -122,7 +122,7 @@ def _tight_block(
 ):
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
-        if counts[q]:
+        if used[q]:
             target = scratch[SOFTMAX_ROWS][: b - a]
             total = _tight_target(powers[a:b], scores[a:b], target)
             if total > 0.0:
@@ -148,12 +148,12 @@ def _lightgbm_target(powers, seed, iteration, query, target):
 
 @kernel()
 def _lightgbm_block(
-    first, last, bounds, scores, powers, counts, lost_at, _, eps, order, seed, iteration, scratch,
+    first, last, bounds, scores, powers, used, lost_at, _, eps, order, seed, iteration, scratch,
     grad, hess,
 ):  # fmt: skip
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
-        if counts[q]:
+        if used[q]:
             target = scratch[SOFTMAX_ROWS][: b - a]
             total = _lightgbm_target(powers[a:b], seed, iteration, q, target)
             softmax_step(

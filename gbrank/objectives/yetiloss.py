@@ -23,6 +23,8 @@ rank challenge with YetiRank, 2011; Lyzhin, Ustimenko, Gulin, Prokhorenkova, Whi
 important for learning to rank?, ICML 2023.
 """
 
+from __future__ import annotations
+
 import copy
 import sys
 from typing import Any, ClassVar, Self
@@ -210,7 +212,7 @@ class YetiLoss(Objective):
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         swaps = bind_swaps(self.optimised(), labels, layout)
         lane_discounts = np.repeat(swaps.discounts.astype(np.float32), LANES)
-        return swaps.worth.astype(np.float32), swaps.units, swaps.counts, lane_discounts
+        return swaps.worth.astype(np.float32), swaps.units, swaps.used, lane_discounts
 
     def kernel_params(self) -> tuple[Any, ...]:
         metric = self.optimised()
@@ -245,7 +247,7 @@ class YetiLoss(Objective):
         swaps = bind_swaps(self.optimised(), labels, layout)
         drawn_at = scores if self._weights_at is None else self._weights_at
         losses = np.zeros(layout.n_queries)
-        for query in np.flatnonzero(swaps.counts).tolist():
+        for query in np.flatnonzero(swaps.used).tolist():
             rows = slice(layout.bounds[query], layout.bounds[query + 1])
             losses[query] = swaps.units[query] * self._loss_of_pairs(
                 swaps, swaps.worth[rows], scores[rows], drawn_at[rows], query, iteration
@@ -257,7 +259,7 @@ class YetiLoss(Objective):
     ) -> float:
         """Return the loss of one query; of ERR, the largest label is then that of this query."""
         swaps = bind_swaps(self.optimised(), labels, QueryLayout.from_group([len(labels)]))
-        if not swaps.counts[0]:
+        if not swaps.used[0]:
             return 0.0
         pairs = self._loss_of_pairs(swaps, swaps.worth, scores, scores, query, iteration)
         return float(swaps.units[0] * pairs)

@@ -1,5 +1,7 @@
 """What comparisons, selections and partial orders share: they never change, and can be cut."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 import numpy as np

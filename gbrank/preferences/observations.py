@@ -6,6 +6,8 @@ Observations hold no features and no labels. They name items: rows of X in the u
 its :class:`~gbrank.core.queries.QueryLayout`.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -75,7 +77,7 @@ class Comparisons(Observations):
         weight: str | None = None,
         *,
         items: str = "row",
-    ) -> "Comparisons":
+    ) -> Comparisons:
         """Read one comparison per row of a data frame; the arguments name its columns."""
         return cls(*columns(frame, qid=qid, winner=winner, loser=loser, weight=weight), items=items)
 
@@ -156,7 +158,7 @@ class PartialOrders(Observations):
         *,
         items: str = "row",
         edge_weight: ArrayLike | None = None,
-    ) -> "PartialOrders":
+    ) -> PartialOrders:
         """Make orders from the winners and losers of all of them and the pairs of each."""
         check_choice("items", items, ITEM_KINDS)
         counts = count_rows(winner, "winner"), count_rows(loser, "loser")
@@ -181,7 +183,7 @@ class PartialOrders(Observations):
         *,
         items: str = "row",
         edge_weight: str | None = None,
-    ) -> "PartialOrders":
+    ) -> PartialOrders:
         """Read one edge per row of a data frame; rows of one ``order`` make one partial order.
 
         Query and weight of an order are those of its first row.
@@ -276,7 +278,7 @@ class Selections(Observations):
         *,
         items: str = "row",
         edges: str = "examined",
-    ) -> "Selections":
+    ) -> Selections:
         """Read one shown item per row of a data frame, those of a list from the top.
 
         ``clicked`` is a column of 0 and 1, with at most one 1 for each ``list_id``. Query and

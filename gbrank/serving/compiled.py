@@ -25,6 +25,7 @@ from gbrank.core import (
     IntArray,
     check_integer,
     column_names,
+    given_names,
     is_table,
     kernel,
     numeric_matrix,
@@ -161,7 +162,7 @@ class CompiledModel:
 
 def _in_order_of_training(X: Any, known: list[str]) -> Any:
     """Return a table with its columns as in training; refuse columns of other names."""
-    if known == [f"Column_{number}" for number in range(len(known))]:
+    if given_names(known) is None:
         return X  # trained on an array
     by_text = {str(name).replace(" ", "_"): name for name in column_names(X)}  # as LightGBM does
     if list(by_text) == known:

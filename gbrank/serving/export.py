@@ -141,7 +141,7 @@ def export(
     forest = Forest(plain_trees(dump), names)
     document, intervals = engine.document(forest, name or target.stem, strict)
     if strict:
-        _refuse_differences(intervals)
+        _check_differences(intervals)
     text = json.dumps(document, separators=(",", ":"), allow_nan=False)
     n_swapped = 0 if verify is None else _verify(engine, json.loads(text), dump, names, verify)
     used = [names[feature] for feature in forest.used()]
@@ -182,7 +182,7 @@ def _check_names(given: Sequence[str] | None, trained: list[str]) -> list[str]:
     return names
 
 
-def _refuse_differences(intervals: Sequence[Interval]) -> None:
+def _check_differences(intervals: Sequence[Interval]) -> None:
     for each in intervals:
         is_zero = max(abs(each.first), abs(each.last)) <= ZERO
         if np.isfinite(each.first) and not is_zero:

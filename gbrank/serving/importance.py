@@ -1,5 +1,7 @@
 """How much a metric loses when the values of a feature are shuffled within queries."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +19,7 @@ from gbrank.core import (
     count_rows_of,
     permute_column,
     take_column,
+    unnamed,
 )
 from gbrank.metrics import Metric, get_metric
 
@@ -125,7 +128,7 @@ def permutation_importance(
     baseline = value_of(X)
     names = [str(name) for name in column_names(X)]
     if not names:
-        names = [f"Column_{number}" for number in range(X.shape[1])]
+        names = unnamed(X.shape[1])
     importances = np.empty((len(names), n_repeats))
     for feature in range(len(names)):
         for repeat in range(n_repeats):

@@ -1,4 +1,7 @@
-"""Noise of known strength, put into clean data."""
+"""Noise of known strength, put into clean data.
+
+The same every time, unless ``random_state=None`` asks for other numbers in every call.
+"""
 
 from gbrank.simulate.clicks import Clicks, as_selections, cascade_clicks, position_based_clicks
 from gbrank.simulate.confusion import careless_judge, confuse_labels, noise_matrix

@@ -109,7 +109,7 @@ def cascade_clicks(
     keep_unclicked : bool, default=False
         Whether to keep impressions without a click, which show the whole list.
     random_state : int, Generator or None, default=0
-        Seed, generator, or ``None`` for other numbers every time.
+        Seed, generator, or ``None`` for other numbers every time (in a Ranker it stands for 0).
 
     Returns
     -------

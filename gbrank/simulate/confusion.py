@@ -29,7 +29,7 @@ def noise_matrix(kind: str, level: float, n_grades: int) -> FloatArray:
     Parameters
     ----------
     kind : {"uniform", "neighbours", "underrated", "missing"}
-        "uniform": with probability ``level`` the label is drawn anew, all grades alike.
+        "uniform": with probability ``level`` the label is drawn again, all grades alike.
         "neighbours": with probability ``level`` it is a grade next to the true one, either with
         the same probability. "underrated": with probability ``level`` a relevant document gets a
         lower grade, all lower ones alike, and grade 0 becomes 1 with a quarter of that. "missing":
@@ -75,7 +75,7 @@ def confuse_labels(
     *,
     random_state: int | np.random.Generator | None = 0,
 ) -> Any:
-    """Draw every label anew, given the true grade: class-conditional noise.
+    """Draw every label again, given the true grade: class-conditional noise.
 
     With one seed, labels that stay with a matrix stay with any that keeps more of them.
 
@@ -89,7 +89,7 @@ def confuse_labels(
         ``matrix[l, u]`` is the probability of label ``l`` given the true grade ``u``, as
         :func:`noise_matrix` returns it.
     random_state : int, Generator or None, default=0
-        Seed, generator, or ``None`` for other numbers every time.
+        Seed, generator, or ``None`` for other numbers every time (in a Ranker it stands for 0).
 
     Returns
     -------
@@ -144,7 +144,7 @@ def careless_judge(
     fraction : float
         Share of the queries, from 0 to 1.
     random_state : int, Generator or None, default=0
-        Seed, generator, or ``None`` for other numbers every time.
+        Seed, generator, or ``None`` for other numbers every time (in a Ranker it stands for 0).
 
     Returns
     -------

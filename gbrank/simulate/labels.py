@@ -53,7 +53,7 @@ def perturb_labels(
         Bruch (2021), .5 .2 .15 .1 .05, cut to the grades up to the largest label that occurs and
         scaled to sum to 1: binary labels stay binary.
     random_state : int, Generator or None, default=0
-        Seed, generator, or ``None`` for other numbers every time.
+        Seed, generator, or ``None`` for other numbers every time (in a Ranker it stands for 0).
 
     Returns
     -------

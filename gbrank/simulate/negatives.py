@@ -71,7 +71,7 @@ def add_negatives(
         first and then one of its documents, so that those of short lists come more often. The
         reference says the first in words and the second in symbols.
     random_state : int, Generator or None, default=0
-        Seed, generator, or ``None`` for other numbers every time.
+        Seed, generator, or ``None`` for other numbers every time (in a Ranker it stands for 0).
 
     Returns
     -------

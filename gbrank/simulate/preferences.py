@@ -51,7 +51,7 @@ def bradley_terry(
     n : int
         Number of comparisons of all queries together.
     random_state : int, Generator or None, default=0
-        Seed, generator, or ``None`` for other numbers every time.
+        Seed, generator, or ``None`` for other numbers every time (in a Ranker it stands for 0).
 
     Returns
     -------
@@ -108,7 +108,7 @@ def partial_orders(
         Only the first ``top`` places are stated: each of these is preferred to all behind it, the
         others are not compared. ``None`` states all of them.
     random_state : int, Generator or None, default=0
-        Seed, generator, or ``None`` for other numbers every time.
+        Seed, generator, or ``None`` for other numbers every time (in a Ranker it stands for 0).
 
     Returns
     -------
@@ -168,7 +168,7 @@ def selections(
     length : int >= 1, default=10
         Documents on a list; all of a query that has fewer.
     random_state : int, Generator or None, default=0
-        Seed, generator, or ``None`` for other numbers every time.
+        Seed, generator, or ``None`` for other numbers every time (in a Ranker it stands for 0).
 
     Returns
     -------

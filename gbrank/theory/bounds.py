@@ -13,6 +13,8 @@ theorems 1 and 2 (corrected), claim 2 and proposition 1; Ravikumar, Tewari, Yang
 consistency of listwise ranking methods, AISTATS 2011, theorems 10 and 11 and equation 5.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

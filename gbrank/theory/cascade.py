@@ -14,6 +14,8 @@ Reference: Duchi, Mackey, Jordan, The asymptotics of ranking algorithms, Annals 
 equation 16, lemma 1 and section 5.2.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from itertools import permutations
 

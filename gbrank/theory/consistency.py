@@ -16,6 +16,8 @@ lemmas 3 and 4; Duchi, Mackey, Jordan, The asymptotics of ranking algorithms, An
 2013, corollary 1.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -22,6 +22,8 @@ Reference: Wang, Wang, Li, He, Chen, Liu, A theoretical analysis of NDCG ranking
 2013.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -62,7 +64,7 @@ class MeasureVerdict:
     winner : "a" or "b": the ranker that is ahead in more lists at the largest size, or by its mean
         where these are equal; None if the measure never tells them apart.
     from_size : smallest size from which on the winner is ahead, at all sizes measured, in at least
-        the share ``level`` of lists; None if it is not even at the largest (definition 5).
+        the share ``confidence`` of lists; None if it is not even at the largest (definition 5).
     from_size_in_expectation : the same for the means (definition 18).
     consistent : share of lists in which the winner is ahead at this size and at all larger ones.
     a_better, b_better : shares of lists in which a, or b, is ahead at this size.
@@ -92,16 +94,16 @@ class Distinguishability:
     sizes : int64 array, the list sizes.
     verdicts : dict of :class:`MeasureVerdict` by the name of the measure.
     n_lists : number of growing lists.
-    level : share of lists from which on rankers count as distinguished.
+    confidence : share of lists from which on rankers count as distinguished.
     """
 
     def __init__(
-        self, sizes: IntArray, verdicts: dict[str, MeasureVerdict], n_lists: int, level: float
+        self, sizes: IntArray, verdicts: dict[str, MeasureVerdict], n_lists: int, confidence: float
     ) -> None:
         self.sizes = sizes
         self.verdicts = verdicts
         self.n_lists = n_lists
-        self.level = level
+        self.confidence = confidence
 
     def __getitem__(self, measure: str) -> MeasureVerdict:
         if measure not in self.verdicts:
@@ -124,7 +126,7 @@ class Distinguishability:
         header = ["measure", "ahead", "from n", f"share, n={last}", "mean a", "mean b"]
         return (
             f"{self.n_lists} lists of {self.sizes[0]} to {last} documents; ahead in "
-            f"{self.level:.0%} of lists from n on\n\n{text_table(header, rows)}"
+            f"{self.confidence:.0%} of lists from n on\n\n{text_table(header, rows)}"
         )
 
     __repr__ = __str__
@@ -142,7 +144,7 @@ def distinguish(
     k: int | float | None = None,
     gain: GainSpec = "exp",
     n_orders: int | None = None,
-    level: float = 0.95,
+    confidence: float = 0.95,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Distinguishability:
@@ -166,7 +168,7 @@ def distinguish(
     gain : gain of labels in NDCG.
     n_orders : random orders of each query; 0 takes rows as they come (documents by age, say). None
         for so many that there are at least 100 lists.
-    level : share of lists in which the better ranker must stay ahead.
+    confidence : share of lists in which the better ranker must stay ahead.
     random_state : seed of the orders.
     n_jobs : number of threads.
 
@@ -201,8 +203,8 @@ def distinguish(
     rows = {name: layout.sort(column) for name, column in columns.items()}
     measures = _measures(discounts, k, gain)
     list_sizes = _check_sizes(sizes, layout)
-    if not 0.5 < level <= 1:
-        raise ValueError(f"level must be above 1/2 and at most 1, got {level!r}")
+    if not 0.5 < confidence <= 1:
+        raise ValueError(f"confidence must be above 1/2 and at most 1, got {confidence!r}")
     n_lists = layout.n_queries * _repeats(n_orders, layout.n_queries)
 
     values = {name: np.empty((2, n_lists, len(list_sizes))) for name in measures}
@@ -225,14 +227,14 @@ def distinguish(
             for name in measures:
                 values[name][:, lists.start : lists.stop, place] = table[name]
     verdicts = {
-        name: _judge(values[name], list_sizes, level, metric.greater_is_better)
+        name: _judge(values[name], list_sizes, confidence, metric.greater_is_better)
         for name, metric in measures.items()
     }
-    return Distinguishability(list_sizes, verdicts, n_lists, level)
+    return Distinguishability(list_sizes, verdicts, n_lists, confidence)
 
 
 def _judge(
-    values: FloatArray, sizes: IntArray, level: float, greater_is_better: bool
+    values: FloatArray, sizes: IntArray, confidence: float, greater_is_better: bool
 ) -> MeasureVerdict:
     """Judge one measure by its values for (ranker, list, size)."""
     means = np.full((2, len(sizes)), np.nan)
@@ -252,7 +254,7 @@ def _judge(
     consistent = _from_here_on(ahead).mean(axis=0)
     return MeasureVerdict(
         winner=("a" if a_wins else "b") if abs(votes) > ROUNDING else None,
-        from_size=_first(sizes, consistent >= level),
+        from_size=_first(sizes, consistent >= confidence),
         from_size_in_expectation=_first(sizes, _from_here_on(expected)),
         consistent=consistent,
         a_better=a_ahead.mean(axis=0),

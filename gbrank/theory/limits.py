@@ -25,6 +25,8 @@ Reference: Wang, Wang, Li, He, Chen, Liu, A theoretical analysis of NDCG ranking
 g(1) / y_1 there too, follows from theorem 17 with beta -> 1.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from typing import Any

@@ -8,6 +8,8 @@ References: Cao, Qin, Liu, Tsai, Li, Learning to rank: from pairwise approach to
 ICML 2007; Xia, Liu, Li, Statistical consistency of top-k ranking, NIPS 2009, equation 12.
 """
 
+from __future__ import annotations
+
 from itertools import permutations
 
 import numpy as np

@@ -16,6 +16,8 @@ Reference: Duchi, Mackey, Jordan, The asymptotics of ranking algorithms, Annals 
 sections 3.2 and 5.3. The theory page of the documentation says why.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,5 +1,7 @@
 """The relevance profile of a ranker: how likely each label is, given the quantile of the score."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -91,7 +93,7 @@ class RelevanceProfile:
             )
 
     @classmethod
-    def of(cls, profile: Any, gain: GainSpec = "exp") -> "RelevanceProfile":
+    def of(cls, profile: Any, gain: GainSpec = "exp") -> RelevanceProfile:
         """Return a profile as it is, or make one of what the constructor takes."""
         return profile if isinstance(profile, cls) else cls(profile, gain=gain)
 
@@ -105,7 +107,7 @@ class RelevanceProfile:
         group: Any = None,
         n_bins: int = 20,
         gain: GainSpec = "exp",
-    ) -> "RelevanceProfile":
+    ) -> RelevanceProfile:
         """Estimate the profile of a ranker from its scores of judged documents.
 
         Documents fall into ``n_bins`` bins by the quantile of their score within their query; the

@@ -7,6 +7,8 @@ probability that the statistic passes the critical value. Differences of NDCG ar
 the mean of some thirty of them nearly is.
 """
 
+from __future__ import annotations
+
 import math
 from typing import Any
 

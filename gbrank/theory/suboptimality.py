@@ -12,6 +12,8 @@ Reference: Duchi, Mackey, Jordan, The asymptotics of ranking algorithms, Annals 
 equations 8 and 9, propositions 1 and 2.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from itertools import combinations, permutations
 from typing import Any

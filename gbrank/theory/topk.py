@@ -7,6 +7,8 @@ who sees k places. An objective is given an order as labels m, m - 1, ..., 1.
 Reference: Xia, Liu, Li, Statistical consistency of top-k ranking, NIPS 2009.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, permutations

@@ -1,5 +1,7 @@
 """What is asked for, checked, and what comes out of it."""
 
+from __future__ import annotations
+
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence

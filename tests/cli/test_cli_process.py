@@ -14,7 +14,8 @@ import pytest
 
 import gbrank
 from gbrank import Ranker
-from gbrank.cli import main
+from gbrank.boosting import ONE_BOOSTER, PRESETS
+from gbrank.cli import estimator, main
 from gbrank.data import dump_letor, make_ranking
 
 PACKAGE = Path(gbrank.__file__).parent
@@ -57,6 +58,15 @@ def test_the_command_line_uses_public_names_only():
                 assert room in {"cli", "core", "data", "boosting"}, f"{path.name}: {room}"
             if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "gbrank":
                 assert node.attr in allowed, f"{path.name} uses gbrank.{node.attr}"
+
+
+def test_numbers_that_help_needs_are_those_of_the_presets():
+    """Importing the presets takes too long for ``--help``, so that they stand there once more."""
+    cross_fitted = {name for name, preset in PRESETS.items() if preset.n_folds > 1}
+    assert set(estimator.PRESETS) == {"auto", *PRESETS}
+    assert set(estimator.CROSS_FITTED) == cross_fitted
+    stopped = {"n_estimators": estimator.MOST_TREES, "early_stopping_rounds": estimator.PATIENCE}
+    assert stopped == PRESETS[ONE_BOOSTER].stopped
 
 
 def test_exit_codes_of_a_process(tmp_path):

@@ -8,7 +8,8 @@ from click_oracle import count, draw_log, expectation_maximisation, harvested_ra
 from scipy.optimize import minimize
 
 from gbrank.clicks import ClickLog, Propensities, estimate_propensities
-from gbrank.clicks._likelihood import most_likely, relevance_of_items
+from gbrank.clicks._likelihood import _relevance, most_likely
+from gbrank.core import EXACT_MATH, kernel
 
 HARVESTS = ("pivot", "neighbours", "all_pairs", "em")
 
@@ -62,6 +63,13 @@ def test_all_pairs_is_the_maximum(drawn, log):
     assert found.values[1:] == pytest.approx(np.exp(best.x[:3]), rel=1e-4)
 
 
+@kernel(EXACT_MATH)
+def relevances(bounds, places, clicks, misses, theta, gamma):
+    """Write the relevance of each item that its clicks are most likely with."""
+    for item in range(len(bounds) - 1):
+        gamma[item] = _relevance(bounds[item], bounds[item + 1], places, clicks, misses, theta)
+
+
 def test_em_is_where_expectation_maximisation_goes(drawn, log):
     theta, gamma = expectation_maximisation(count(*drawn[:4]), [1, 2, 3, 4], 2_000)
     arrays = log.item_bounds, log.places, log.clicks, log.impressions - log.clicks
@@ -70,7 +78,9 @@ def test_em_is_where_expectation_maximisation_goes(drawn, log):
     assert found == pytest.approx(theta, rel=1e-5)
     items = drawn[1][log.first_rows]
     expected = [gamma[q, i] for q, i in zip(log.queries_of_items, items, strict=True)]
-    assert relevance_of_items(*arrays, found) == pytest.approx(expected, abs=1e-5)
+    of_items = np.empty(log.n_items)
+    relevances(*arrays, found, of_items)
+    assert of_items == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.slow

@@ -67,7 +67,7 @@ def test_noise_grows_with_the_level(parts):
     for kind in ("uniform", "matrix", "neighbours", "missing", "judge"):
         few, many = (noisy(parts, kind, level)[0].y != train.y for level in (0.2, 0.5))
         assert few.sum() < many.sum()
-        assert (few & ~many).sum() <= 0.1 * few.sum(), kind  # drawn anew, a label may come back
+        assert (few & ~many).sum() <= 0.1 * few.sum(), kind  # drawn again, a label may come back
 
 
 def test_a_matrix_of_ones_own(parts):

@@ -11,19 +11,30 @@ import pytest
 from scipy import integrate
 
 from gbrank import LambdaMART, YetiLoss
-from gbrank.core import QueryLayout
+from gbrank.core import QueryLayout, kernel
 from gbrank.objectives._noisy_orders import orders_of_query
 from gbrank.objectives._swap_weights import (
     FORMS,
     bind_swaps,
-    matrix_of_changes,
     metric_to_optimise,
+    next_above,
+    row_of_changes,
     swap_changes,
 )
 
 N_LISTS = 10_000
 CUTOFFS = (None, 1, 2, 3, 5, 9, 12)
 MAX_GRADE = 4
+
+
+@kernel()
+def matrix_of_changes(form, worth, discounts, changes):
+    """Write the changes of all pairs of a list in the order of places above the diagonal."""
+    m = len(worth)
+    above = 1.0
+    for place in range(m):
+        row_of_changes(form, above, place, worth, discounts, changes[place, place + 1 : m])
+        above = next_above(form, above, worth[place])
 
 
 def gain_at(labels, rank):

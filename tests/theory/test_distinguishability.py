@@ -103,7 +103,7 @@ def test_slow_discounts_distinguish_and_fast_ones_do_not():
     # theorems 6, 8 and 10: the same two rankers under discounts of different decay
     labels, good, fair, _ = make_population(400_000)
     found = distinguish(
-        fair, good, labels, ["log", "power", "exp"], [20, 200, 2000], n_orders=200, level=0.95
+        fair, good, labels, ["log", "power", "exp"], [20, 200, 2000], n_orders=200, confidence=0.95
     )
     for name in ("log", "power"):
         assert found[name].winner == "b"
@@ -236,7 +236,7 @@ def test_default_sizes_and_printing():
         ({"discounts": ["root"]}, "discount must be one of"),
         ({"k": 0}, "k must be at least 1"),
         ({"n_orders": -1}, "n_orders must be an integer >= 0 or None, got -1"),
-        ({"level": 0.5}, "level must be above 1/2"),
+        ({"confidence": 0.5}, "confidence must be above 1/2"),
         ({"labels": [], "scores_a": [], "scores_b": []}, "at least one row"),
     ],
 )
