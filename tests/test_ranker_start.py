@@ -204,7 +204,7 @@ def test_a_table_is_made_numbers_in_parts(data, monkeypatch):
     frame["kind"] = pd.Categorical(np.where(data.X[:, 0] > 0, "a", "b"))
     ranker = Ranker.lightgbm_defaults(start="linear", **SMALL)
     expected = ranker.fit(frame, data.y, qid=data.qid).predict(frame)
-    monkeypatch.setattr("gbrank.linear.ranker._CHUNK", 37)
+    monkeypatch.setattr("gbrank.linear.step_sum._CHUNK", 37)
     np.testing.assert_array_equal(ranker.fit(frame, data.y, qid=data.qid).predict(frame), expected)
 
 
