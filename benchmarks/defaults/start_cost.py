@@ -5,7 +5,7 @@
 Trained on the training part of each fold, clean and with 60% of its labels replaced; the validation
 part, with clean labels, judges. No test query is looked at. Finished runs are kept in
 results/defaults/start_cost.csv at once, differences being paired by query; then
-results/defaults/start_cost.md is written from them.
+results/defaults/start_cost.md is written from them; ``--folds`` without numbers only writes it.
 """
 
 import argparse
@@ -22,18 +22,8 @@ from gbrank.linear import coarsened
 from gbrank.metrics import ndcg_score
 
 OUT = Path(__file__).parents[1] / "results" / "defaults" / "start_cost.csv"
-HEAD = [
-    "set",
-    "fold",
-    "noise",
-    "preset",
-    "variant",
-    "start trees",
-    "queries",
-    "ndcg@10",
-    "difference",
-    "variance",
-]
+KEY = ["set", "fold", "noise", "preset"]
+HEAD = [*KEY, "variant", "start trees", "queries", "ndcg@10", "difference", "variance"]
 SETS = ("OHSUMED_QLN", "MSLR_merged", "MQ2008", "table_www2018", "MQ2007_partial")
 NOISES = (0.0, 0.6)
 WHOLE = "whole"
@@ -71,14 +61,18 @@ def scores_of_queries(
 
 def report(rows: list[dict[str, str]]) -> str:
     """Return the table in Markdown: mean differences over the sets, and their standard errors."""
-    lines = ["| preset | start | trees of it | clean | 60% noise |", "|---|---|---|---|---|"]
+    lines = [
+        "| preset | folds | start | trees of it | clean | 60% noise |",
+        "|---|---|---|---|---|---|",
+    ]
     for preset, variants in JUDGED.items():
         for variant in variants:
             kept = [r for r in rows if (r["preset"], r["variant"]) == (preset, variant)]
+            folds = ", ".join(sorted({row["fold"] for row in kept}))
             trees = np.mean([float(row["start trees"]) for row in kept])
             cells = [over_sets([r for r in kept if float(r["noise"]) == n]) for n in NOISES]
             name = f"**{variant}**" if variant == CHOSEN else variant
-            lines.append(f"| {preset} | {name} | {trees:.0f} | {' | '.join(cells)} |")
+            lines.append(f"| {preset} | {folds} | {name} | {trees:.0f} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -105,14 +99,15 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, default=os.environ.get("GBRANK_DATA"))
     parser.add_argument("--presets", nargs="+", default=list(JUDGED), choices=JUDGED)
+    parser.add_argument("--folds", nargs="*", type=int, default=list(FOLDS), choices=FOLDS)
     options = parser.parse_args()
     if not OUT.exists():
         OUT.write_text(",".join(HEAD) + "\n", encoding="utf-8")
-    done = {tuple(row[key] for key in HEAD[:4]) for row in csv.DictReader(OUT.open())}
+    done = {tuple(row[key] for key in KEY) for row in csv.DictReader(OUT.open())}
     cells = [
         (preset, name, fold, noise)
         for preset in options.presets
-        for fold in FOLDS
+        for fold in options.folds
         for name in SETS
         for noise in NOISES
         if (name, str(fold), str(noise), preset) not in done
