@@ -137,7 +137,8 @@ PAGE = f"""# How small a linear start may be
 A linear start becomes one tree a feature, which every prediction goes through. NDCG@10 of clean
 validation queries with the whole start (all features, up to 63 cuts each), and differences from it
 with the features that the squared error misses most and with so many splits that a row meets in
-all of them; paired by query, mean and standard error over five sets ({", ".join(SETS)}). By
+all of them; paired by query, mean and standard error over five sets
+({", ".join(SETS)}). By
 `python -m defaults.start_cost`, from `start_cost.csv`.
 """
 
