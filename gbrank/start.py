@@ -127,7 +127,7 @@ class Start:
         if left_out and steps is None:
             steps = _cut_features(data, seed, left_out)
         if relative:
-            coefficients, training_scores = _fit_relative(data, objective, seed)
+            coefficients, training_scores = _fit_relative(data, objective, seed, signs)
             return cls(kind, coefficients=coefficients, training_scores=training_scores)
         return cls(kind, *_fit_pointwise(data, objective, seed, steps, signs))
 
@@ -360,7 +360,7 @@ def _fit_pointwise(
 
 
 def _fit_relative(
-    data: RankingData, objective: Objective, seed: int
+    data: RankingData, objective: Objective, seed: int, signs: Sequence[int]
 ) -> tuple[FloatArray, FloatArray]:
     """Return coefficients on the scale of the objective, and scores of the rows.
 
@@ -369,7 +369,7 @@ def _fit_relative(
     is no such fit.
     """
     linear = LinearRanker(True, gain=_gain_to_fit(data, objective), random_state=seed)
-    drawn, held_out = linear.fit_data(data)
+    drawn, held_out = linear.fit_data(data, signs=signs)
     scores = linear.scores(data.X, data.layout)
     scores[drawn] = held_out
     factor = _best_scale(objective, data, scores)
