@@ -215,9 +215,10 @@ class Ranker(HintsAtParameters, BaseEstimator):
         evaluation set; and of those that "balanced" and "best" hold out where rows are too many for
         folds. ``None`` makes either an error instead.
     start : {"auto", "zero", "linear", "query_linear"}, estimator or callable, default="auto"
-        Where boosting starts. "linear": from a :class:`gbrank.linear.LinearRanker`, which becomes
-        part of the trees. "query_linear": from one on features relative to their query, stronger
-        where absolute values mean little; :meth:`predict` then needs ``qid``. "auto": "linear", if
+        Where boosting starts. "linear": from a :class:`gbrank.linear.LinearRanker` of at most 24
+        features in few steps, which becomes part of the trees. "query_linear": from one on features
+        relative to their query, stronger where absolute values mean little; :meth:`predict` then
+        needs ``qid``. "auto": "linear", if
         there are labels and up to 1,000 features in memory, else "zero", which it always is in
         ``preset="lightgbm"``. An estimator: from what
         a copy of it predicts, which is fitted to the training rows first if it is not fitted. A

@@ -1,13 +1,15 @@
 """Where boosting starts: from zero, from a linear ranker, or from any model that can predict.
 
 A start gives every row a score; trees are grown on top. A pointwise linear start then becomes trees
-itself, one per feature, and so part of the model; the other kinds are added by the Ranker when it
-predicts. This file has the whole way: what is chosen, how it is fitted, and what becomes of it.
+itself, few and one a feature, and so part of the model; the other kinds are added by the Ranker
+when it predicts. This file has the whole way: what is chosen, how it is fitted, and what becomes
+of it.
 """
 
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, Self
 
 import lightgbm as lgb
@@ -28,7 +30,14 @@ from gbrank.core import (
     is_sequence,
     numeric_matrix,
 )
-from gbrank.linear import RELATIVE, LinearRanker, relative_scores
+from gbrank.linear import (
+    MOST_FEATURES,
+    RELATIVE,
+    LinearRanker,
+    StepSum,
+    coarsened,
+    relative_scores,
+)
 from gbrank.objectives import Objective
 
 #: Features above which ``start="auto"`` is "zero": the cost of a linear fit grows with their cube.
@@ -45,7 +54,7 @@ class Start:
     Attributes
     ----------
     kind : "zero", "linear", "query_linear" or "model".
-    model : a fitted :class:`gbrank.linear.LinearRanker`, or what the user gave.
+    model : step functions of a linear start, or what the user gave.
     coefficients : of a query-relative start: of each feature's z-score and rank within the query.
     training_scores : scores of the rows that a linear start was fitted to.
     factor : what the scores of a user's model are multiplied by.
@@ -117,9 +126,10 @@ class Start:
             )
         if left_out and steps is None:
             steps = _cut_features(data, seed, left_out)
-        linear, training_scores = _fit_linear(relative, data, objective, seed, steps, signs)
-        coefficients = linear.coef_[:, RELATIVE:].copy() if relative else None
-        return cls(kind, linear, coefficients, training_scores)
+        if relative:
+            coefficients, training_scores = _fit_relative(data, objective, seed, signs)
+            return cls(kind, coefficients=coefficients, training_scores=training_scores)
+        return cls(kind, *_fit_pointwise(data, objective, seed, steps, signs))
 
     def scores(self, X: Any, layout: QueryLayout) -> FloatArray:
         """Return the score of each row.
@@ -135,7 +145,7 @@ class Start:
             coefficients: Any = self.coefficients
             return relative_scores(coefficients, numeric_matrix(X), layout)
         if self.kind == "linear":
-            scores: FloatArray = self.model.scores(X, layout)
+            scores: FloatArray = self.model.scores(X)
             return scores
         predict = getattr(self.model, "predict", self.model)
         return self.factor * check_scores(np.asarray(predict(X), dtype=np.float64).ravel(), layout)
@@ -160,12 +170,8 @@ class Start:
         """Return a pointwise linear start as trees in LightGBM's text; no trees for other kinds."""
         if self.kind != "linear":
             return []
-        linear: LinearRanker = self.model
-        return [
-            step_tree(feature, steps.edges, linear.step_values(feature), steps.counts)
-            for feature, steps in enumerate(linear.steps_)
-            if steps is not None and linear.coef_[feature].any()
-        ]
+        functions: StepSum = self.model
+        return [step_tree(*function) for function in functions.functions()]
 
     def merged_into(self, booster: lgb.Booster, n_trees: int) -> tuple[lgb.Booster, int]:
         """Return the model with the trees of the start in front, and their number.
@@ -186,13 +192,8 @@ class Start:
         standard deviation within the query (of ranks: that of evenly spread ones).
         """
         if self.kind == "linear":
-            linear: LinearRanker = self.model
-            return np.array(
-                [
-                    0.0 if steps is None else float(np.diff(linear.step_values(at)[[0, -2]])[0])
-                    for at, steps in enumerate(linear.steps_)
-                ]
-            )
+            functions: StepSum = self.model
+            return functions.rises()
         if self.coefficients is None:
             return None
         effects: FloatArray = self.coefficients @ np.array([1.0, 12**-0.5])
@@ -248,9 +249,7 @@ def rescaled(
     objective : whose scale it gets.
     """
     factor = _best_scale(objective, data, scores)
-    linear = copy.copy(start.model)
-    linear.coef_ = factor * linear.coef_
-    return Start(start.kind, linear), factor
+    return Start(start.kind, start.model.times(factor)), factor
 
 
 def add_up(starts: Sequence[Start], factors: Sequence[float]) -> Start:
@@ -262,15 +261,11 @@ def add_up(starts: Sequence[Start], factors: Sequence[float]) -> Start:
     factors : one for each.
     """
     parts = [
-        (start.model, factor)
+        start.model.times(factor)
         for start, factor in zip(starts, factors, strict=True)
         if start.kind == "linear" and factor
     ]
-    if not parts:
-        return Start()
-    total = copy.copy(parts[0][0])
-    total.coef_ = sum(factor * linear.coef_ for linear, factor in parts)
-    return Start("linear", total)
+    return Start("linear", reduce(StepSum.plus, parts)) if parts else Start()
 
 
 def check_start(start: Any, lgb_params: Mapping[str, Any] | None = None) -> None:
@@ -349,35 +344,47 @@ def _is_fitted(estimator: Any) -> bool:
     return True
 
 
-def _fit_linear(
-    relative: bool,
-    data: RankingData,
-    objective: Objective,
-    seed: int,
-    steps: Any,
-    signs: Sequence[int],
-) -> tuple[LinearRanker, FloatArray]:
-    """Return a linear ranker on the scale of the objective, and the scores of the rows by it.
+def _fit_pointwise(
+    data: RankingData, objective: Objective, seed: int, steps: Any, signs: Sequence[int]
+) -> tuple[StepSum, None, FloatArray]:
+    """Return a linear ranker with few steps, on the scale of the objective; and scores of its rows.
 
-    The scores that a query-relative one gives to rows which it was fitted to are those of fits
-    without them: as good as the scores of new rows will be, so that trees correct what is wrong
-    with these. With a single query there is no such fit. (A pointwise one is part of the trees, and
-    its rows have the scores of the trees.)
+    These are scores of rows that it was fitted to, as those of trees are, which it becomes.
     """
+    linear = LinearRanker(gain=_gain_to_fit(data, objective), random_state=seed)
+    linear.fit_data(data, steps, signs, MOST_FEATURES)
+    few = coarsened(linear.step_sum())
+    scores = few.scores(data.X)
+    factor = _best_scale(objective, data, scores)
+    return few.times(factor), None, factor * scores
+
+
+def _fit_relative(
+    data: RankingData, objective: Objective, seed: int, signs: Sequence[int]
+) -> tuple[FloatArray, FloatArray]:
+    """Return coefficients on the scale of the objective, and scores of the rows.
+
+    The scores of rows that it was fitted to are those of fits without them: as good as the scores
+    of new rows will be, so that trees correct what is wrong with these. With a single query there
+    is no such fit.
+    """
+    linear = LinearRanker(True, gain=_gain_to_fit(data, objective), random_state=seed)
+    drawn, held_out = linear.fit_data(data, signs=signs)
+    scores = linear.scores(data.X, data.layout)
+    scores[drawn] = held_out
+    factor = _best_scale(objective, data, scores)
+    return factor * linear.coef_[:, RELATIVE:], factor * scores
+
+
+def _gain_to_fit(data: RankingData, objective: Objective) -> Any:
+    """Return the gain of an objective, as least squares can have it."""
     gain = getattr(objective, "gain", None)
     if gain is None:  # an objective without gains takes labels that exp has none for
-        gain = "exp" if data.y.max(initial=0.0) <= _LARGEST_LABEL else "linear"
-    elif has_negative_gains(gain):
+        return "exp" if data.y.max(initial=0.0) <= _LARGEST_LABEL else "linear"
+    if has_negative_gains(gain):
         # targets are centred within queries: gains corrected for noise may count from their lowest
-        gain = np.asarray(gain, dtype=np.float64) - np.min(gain)
-    linear = LinearRanker(relative=relative, gain=gain, random_state=seed)
-    drawn, held_out = linear.fit_data(data, steps, signs)
-    scores = linear.scores(data.X, data.layout)
-    if relative:
-        scores[drawn] = held_out
-    factor = _best_scale(objective, data, scores)
-    linear.coef_ *= factor
-    return linear, factor * scores
+        return np.asarray(gain, dtype=np.float64) - np.min(gain)
+    return gain
 
 
 def _scale_of_model(

@@ -20,7 +20,6 @@ from gbrank.core import (
     check_integer,
     check_seed,
     compute_gains,
-    is_table,
     numbered_columns,
     numeric_matrix,
     plain_features,
@@ -35,11 +34,9 @@ from gbrank.linear.columns import (
     write_columns,
 )
 from gbrank.linear.ridge import fit_ridge, tamed_gains
+from gbrank.linear.step_sum import StepSum
 from gbrank.linear.steps import FeatureSteps, fit_steps
 from gbrank.metrics import ndcg_score
-
-#: Rows of a table that are made numbers at a time.
-_CHUNK = 100_000
 
 
 class LinearRanker(BaseEstimator):
@@ -145,6 +142,7 @@ class LinearRanker(BaseEstimator):
         data: RankingData,
         steps: list[FeatureSteps | None] | None = None,
         signs: Sequence[int] = (),
+        most_features: int | None = None,
     ) -> tuple[IntArray, FloatArray]:
         """Fit to rows that are checked, whatever the kind of their features.
 
@@ -155,6 +153,8 @@ class LinearRanker(BaseEstimator):
             with the same steps add up to one.
         signs : of each feature 1 if the score must not fall with it, -1 if it must not rise, else
             0; empty for none.
+        most_features : how many features to use: others leave, those first whose going raises the
+            squared error least. ``None`` for all.
 
         Returns
         -------
@@ -179,7 +179,7 @@ class LinearRanker(BaseEstimator):
         target = tamed_gains(gains, bounds)[None, :]
         centre_columns(target, bounds)
         row_weight = None if data.sample_weight is None else data.sample_weight[rows]
-        ridge = fit_ridge(columns, target[0], sizes, row_weight)
+        ridge = fit_ridge(columns, target[0], sizes, row_weight, places[:, 0], most_features)
         if any(signs):
             # every column rises with its feature, but for the one that says "missing"
             wanted = np.where(places[:, 1] == MISSING, 0, np.asarray(signs)[places[:, 0]])
@@ -188,7 +188,14 @@ class LinearRanker(BaseEstimator):
                 kept = kept[~wrong]
                 if len(kept) == 0:
                     return rows, np.zeros(len(rows))
-                ridge = fit_ridge(columns[:, kept], target[0], sizes, row_weight)
+                ridge = fit_ridge(
+                    columns[:, kept],
+                    target[0],
+                    sizes,
+                    row_weight,
+                    places[kept, 0],
+                    most_features,
+                )
             places = places[kept]
         self.coef_[places[:, 0], places[:, 1]] = ridge.coefficients
         self.penalty_ = ridge.penalty
@@ -221,13 +228,7 @@ class LinearRanker(BaseEstimator):
         """
         if self.relative:
             return relative_scores(self.coef_[:, RELATIVE:], numeric_matrix(X), layout)
-        if not is_table(X):
-            return self._pointwise_scores(numeric_matrix(X))
-        starts = range(0, max(layout.n_rows, 1), _CHUNK)  # there is no whole copy of a table
-        chunks = [np.arange(at, min(at + _CHUNK, layout.n_rows)) for at in starts]
-        return np.concatenate(
-            [self._pointwise_scores(numeric_matrix(take_rows(X, rows))) for rows in chunks]
-        )
+        return self.step_sum().scores(X)
 
     def score(
         self, X: Any, y: ArrayLike, *, qid: Any = None, group: ArrayLike | None = None
@@ -235,6 +236,11 @@ class LinearRanker(BaseEstimator):
         """Return the mean NDCG@10 over queries that have a relevant document."""
         scores = self.predict(X, qid=qid, group=group)
         return float(ndcg_score(y, scores, qid=qid, group=group, k=10))
+
+    def step_sum(self) -> StepSum:
+        """Return the scores of a pointwise ranker as step functions."""
+        used = np.flatnonzero(self.coef_[:, :RELATIVE].any(axis=1)).tolist()
+        return StepSum(self.steps_, {feature: self.step_values(feature) for feature in used})
 
     def step_values(self, feature: int) -> FloatArray:
         """Return what each bin of a feature adds to the score; the last bin is "missing"."""
@@ -281,15 +287,6 @@ class LinearRanker(BaseEstimator):
         offsets = np.repeat(bounds[chosen] - (np.cumsum(sizes) - sizes), sizes)
         places = offsets + np.arange(sizes.sum())
         return (places if layout.order is None else layout.order[places]), sizes
-
-    def _pointwise_scores(self, X: Any) -> FloatArray:
-        scores = np.zeros(X.shape[0])
-        for feature, steps in enumerate(self.steps_):
-            if steps is not None and self.coef_[feature, :RELATIVE].any():
-                column = X[:, [feature]].toarray().ravel() if issparse(X) else X[:, feature]
-                bins = steps.bins(np.ascontiguousarray(column, dtype=np.float64))
-                scores += self.step_values(feature)[bins]
-        return scores
 
 
 def relative_scores(coefficients: FloatArray, X: Any, layout: QueryLayout) -> FloatArray:

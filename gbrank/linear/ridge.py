@@ -15,7 +15,7 @@ are noisy.
 
 import os
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -84,44 +84,104 @@ def tamed_gains(gains: FloatArray, bounds: IntArray) -> FloatArray:
 
 
 def fit_ridge(
-    columns: FloatArray, target: FloatArray, sizes: IntArray, row_weight: FloatArray | None
+    columns: FloatArray,
+    target: FloatArray,
+    sizes: IntArray,
+    row_weight: FloatArray | None,
+    features: IntArray | None = None,
+    most_features: int | None = None,
 ) -> Ridge:
     """Fit; columns and target are centred within queries, rows in query order.
 
     Folds are stretches of queries, which must come in random order. With one thread of BLAS: with
     another number of them sums would differ in their last bits, and so would models.
+
+    With ``features``, of which column it is each, no more than ``most_features`` of them have
+    coefficients that are not 0.
     """
     with _BLAS, threadpool_limits(limits=1, user_api="blas"):
-        return _fit(columns, target, sizes, row_weight)
+        return _fit(columns, target, sizes, row_weight, features, most_features)
 
 
 def _fit(
-    columns: FloatArray, target: FloatArray, sizes: IntArray, row_weight: FloatArray | None
+    columns: FloatArray,
+    target: FloatArray,
+    sizes: IntArray,
+    row_weight: FloatArray | None,
+    features: IntArray | None,
+    most_features: int | None,
 ) -> Ridge:
-    n_folds = min(N_FOLDS, len(sizes))
-    cuts = np.arange(n_folds + 1) * len(sizes) // n_folds
-    bounds = np.concatenate(([0], np.cumsum(sizes)))
-    folds = [slice(bounds[a], bounds[b]) for a, b in pairwise(cuts.tolist())]
-    # Sums of products are scaled instead of the columns, of which there is then no other copy.
-    deviation = np.sqrt(np.einsum("ij,ij->j", columns, columns) / len(columns))
-    scale = np.where(deviation > 1e-12, deviation, np.inf)
-    weight = _square_root(row_weight)
-    grams, moments = [], []
-    for rows in folds:
-        root = columns[rows] if weight is None else columns[rows] * weight[rows, None]
-        right = target[rows] if weight is None else target[rows] * weight[rows]
-        grams.append(root.T @ root / np.outer(scale, scale))
-        moments.append(root.T @ right / scale)
-    gram, moment = np.sum(grams, axis=0), np.sum(moments, axis=0)
-    if n_folds == 1:  # nothing to choose by, and no fit without these rows to start from
+    sums = _Sums.of(columns, target, sizes, row_weight)
+    ridge = _by_best_penalty(sums, columns, target, row_weight)
+    if features is None or most_features is None or len(np.unique(features)) <= most_features:
+        return ridge
+    kept = _strongest(sums, ridge.penalty, features, most_features)
+    few = _by_best_penalty(sums.take(kept), np.asfortranarray(columns[:, kept]), target, row_weight)
+    coefficients = np.zeros(len(features))
+    coefficients[kept] = few.coefficients
+    return replace(few, coefficients=coefficients)
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """What a fit needs to know of the rows of each fold, columns being scaled.
+
+    Attributes
+    ----------
+    folds : their rows.
+    grams, moments : sums of products of columns with each other and with the target, a fold each.
+    scale : of each column; infinity for one that is 0.
+    """
+
+    folds: list[slice]
+    grams: list[FloatArray]
+    moments: list[FloatArray]
+    scale: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        columns: FloatArray,
+        target: FloatArray,
+        sizes: IntArray,
+        row_weight: FloatArray | None,
+    ) -> "_Sums":
+        n_folds = min(N_FOLDS, len(sizes))
+        cuts = np.arange(n_folds + 1) * len(sizes) // n_folds
+        bounds = np.concatenate(([0], np.cumsum(sizes)))
+        folds = [slice(bounds[a], bounds[b]) for a, b in pairwise(cuts.tolist())]
+        # Sums of products are scaled instead of the columns, of which there is then no other copy.
+        deviation = np.sqrt(np.einsum("ij,ij->j", columns, columns) / len(columns))
+        scale = np.where(deviation > 1e-12, deviation, np.inf)
+        weight = _square_root(row_weight)
+        grams, moments = [], []
+        for rows in folds:
+            root = columns[rows] if weight is None else columns[rows] * weight[rows, None]
+            right = target[rows] if weight is None else target[rows] * weight[rows]
+            grams.append(root.T @ root / np.outer(scale, scale))
+            moments.append(root.T @ right / scale)
+        return cls(folds, grams, moments, scale)
+
+    def take(self, kept: IntArray) -> "_Sums":
+        """Return those of some columns."""
+        grams = [gram[np.ix_(kept, kept)] for gram in self.grams]
+        return _Sums(self.folds, grams, [each[kept] for each in self.moments], self.scale[kept])
+
+
+def _by_best_penalty(
+    sums: _Sums, columns: FloatArray, target: FloatArray, row_weight: FloatArray | None
+) -> Ridge:
+    scale, weight = sums.scale, _square_root(row_weight)
+    gram, moment = np.sum(sums.grams, axis=0), np.sum(sums.moments, axis=0)
+    if len(sums.folds) == 1:  # nothing to choose by, and no fit without these rows to start from
         middle = len(PENALTIES) // 2
         fitted = _solve(gram, moment, PENALTIES[middle : middle + 1])[:, 0] / scale
         unknown = np.full(len(PENALTIES), np.nan)
         return Ridge(fitted, float(PENALTIES[middle]), unknown, columns @ fitted)
     errors = np.zeros(len(PENALTIES))
     held_out = np.zeros((len(columns), len(PENALTIES)))
-    for number, rows in enumerate(folds):
-        paths = _solve(gram - grams[number], moment - moments[number], PENALTIES)
+    for rows, own_gram, own_moment in zip(sums.folds, sums.grams, sums.moments, strict=True):
+        paths = _solve(gram - own_gram, moment - own_moment, PENALTIES)
         held_out[rows] = columns[rows] @ (paths / scale[:, None])
         missed = held_out[rows] - target[rows, None]
         if weight is not None:
@@ -131,6 +191,29 @@ def _fit(
     best = int(np.flatnonzero(errors <= errors.min() * (1.0 + 1e-9))[-1])
     fitted = _solve(gram, moment, PENALTIES[best : best + 1])[:, 0] / scale
     return Ridge(fitted, float(PENALTIES[best]), errors, held_out[:, best].copy())
+
+
+def _strongest(sums: _Sums, penalty: float, features: IntArray, most: int) -> IntArray:
+    r"""Return the columns of so many features, a tenth of the others having left at a time.
+
+    With :math:`A` the matrix of the penalised squares, these grow by
+    :math:`\beta_J^\top (A^{-1})_{JJ}^{-1} \beta_J` without the columns :math:`J`; those features
+    leave that raise them least.
+    """
+    matrix, moment = np.sum(sums.grams, axis=0), np.sum(sums.moments, axis=0)
+    matrix[np.diag_indices_from(matrix)] += penalty
+    kept = np.arange(len(features))
+    while (n_features := len(left := np.unique(features[kept]))) > most:
+        inverse = np.linalg.inv(matrix[np.ix_(kept, kept)])
+        fitted = inverse @ moment[kept]
+        raised = np.empty(n_features)
+        for number, feature in enumerate(left):
+            own = np.flatnonzero(features[kept] == feature)
+            raised[number] = fitted[own] @ np.linalg.solve(inverse[np.ix_(own, own)], fitted[own])
+        n_leaving = min(max(n_features // 10, 1), n_features - most)
+        leaving = left[np.argsort(raised, kind="stable")[:n_leaving]]
+        kept = kept[~np.isin(features[kept], leaving)]
+    return kept
 
 
 def _square_root(weight: FloatArray | None) -> FloatArray | None:

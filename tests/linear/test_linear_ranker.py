@@ -238,7 +238,7 @@ def test_trees_predict_what_the_linear_ranker_predicts(data):
     X[4, 4] = -np.inf
     ranker = LinearRanker().fit(X, data.y, qid=data.qid)
     other = lgb.train({"verbose": -1}, lgb.Dataset(X, data.y), 2)
-    booster, _ = Start("linear", ranker).merged_into(other, 2)
+    booster, _ = Start("linear", ranker.step_sum()).merged_into(other, 2)
     X[:, 2] = np.nan  # missing where it never was in training
     X[0, 3] = 1e300
     np.testing.assert_allclose(
