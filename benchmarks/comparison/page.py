@@ -354,6 +354,8 @@ of the four; "as it comes" has the library's own rate and number of trees, on fo
 is a linear ranker on the same four fifths. Labels are counted from 0 and cut at 5.
 
 The defaults of the Ranker were chosen on validation queries of folds 1 and 3 of these sets
-([how](defaults/README.md)), never on test queries. Test queries were looked at once per row below:
-the rows of the Ranker are from its first run on them. Fold 1 of three sets was run once more, to
-see that later code gives the same values; nothing was chosen by it."""
+([how](defaults/README.md)), never on test queries. Test queries were looked at once per row of the
+peers, and twice per row of the Ranker: after its first run the linear start was made small, which
+was chosen on validation queries ([how](defaults/start_cost.md)), and all its rows were run again.
+In the first run `Ranker()` had a mean NDCG@5 of .6243 and NDCG@10 of .6492 with clean labels, .5632
+and .5969 with 60% noise; nothing was chosen by the second."""
