@@ -19,6 +19,8 @@ Reference: Duchi, Mackey, Jordan, The asymptotics of ranking algorithms, Annals 
 section 6.1, equations 24 and 25.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -85,7 +85,7 @@ def test_parameters_are_those_of_ranker_with_its_defaults():
     assert clone(ranker.set_params(reg_lambda=2.0)).get_params() == ranker.get_params()
     assert ranker.reg_lambda == 2.0
     shown = pydoc.render_doc(DaskRanker)
-    assert "n_estimators: int | None = None" in shown
+    assert "n_estimators: 'int | None' = None" in shown
     assert "L2 penalty on leaf values" in shown
     assert "{" not in shown.partition("objective : ")[0].partition("Parameters")[2]
     with pytest.raises(TypeError, match="unexpected keyword argument 'num_leafs'"):

@@ -27,7 +27,7 @@ for owner, names in {
     model_file: ("_find_metadata", "read_model", "_is_newer", "_release"),
     _saved_values: ("decode", "_decode_array", "_decode_objective"),
     _reader: ("read_files", "_describe", "_token"),
-    _reader.FileReader: ("read", "read_block", "_cut", "_refuse_errors", "_solve_hard_values"),
+    _reader.FileReader: ("read", "read_block", "_cut", "_raise_error", "_solve_hard_values"),
     _text.LineBlocks: ("_fill", "turn", "read"),
 }.items():
     for name in names:

@@ -316,7 +316,7 @@ def test_a_budget_ends_the_search_but_not_before_the_defaults(quick, monkeypatch
 
     monkeypatch.setattr(search_module, "clock", clock)
     result = quick(n_trials=None, timeout=0.5)
-    assert [each.state for each in result.trials] == ["complete"]
+    assert [each.state for each in result.trials] == ["complete", "complete"]
     assert len(quick(n_trials=None, timeout=60.0).trials) >= 3
 
 
