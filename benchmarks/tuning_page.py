@@ -194,6 +194,5 @@ fold 4, where it could not be told apart from other ways to blend.
 
 When one test fold had been run, table_www2018, fold 4, what comes out where nothing is gained was
 changed from the folds of the defaults to `Ranker()` itself, which was better there: that set is no
-clean judge of this step either. The runs of 100 s, on fold 4, are of that version. All runs had the
-linear start from before it [became small](defaults/start_cost.md).
+clean judge of this step either. The runs of 100 s, on fold 4, are of that version.
 """

@@ -94,6 +94,7 @@ class Start:
         steps: Any = None,
         left_out: Sequence[int] = (),
         signs: Sequence[int] = (),
+        is_small: bool = True,
     ) -> Self:
         """Return the start that the Ranker's parameter ``start`` stands for, fitted.
 
@@ -110,6 +111,8 @@ class Start:
             those that trees may not use.
         signs : LightGBM's monotone constraints, 1, -1 or 0 for each column, which a linear start
             keeps; empty for none.
+        is_small : whether a pointwise linear start is to be few trees of few steps, beside those of
+            one booster. Among many more trees a whole one costs little.
         """
         if not isinstance(start, str):
             given = cls("model", _frozen(start, data, has_labels))
@@ -129,7 +132,7 @@ class Start:
         if relative:
             coefficients, training_scores = _fit_relative(data, objective, seed, signs)
             return cls(kind, coefficients=coefficients, training_scores=training_scores)
-        return cls(kind, *_fit_pointwise(data, objective, seed, steps, signs))
+        return cls(kind, *_fit_pointwise(data, objective, seed, steps, signs, is_small))
 
     def scores(self, X: Any, layout: QueryLayout) -> FloatArray:
         """Return the score of each row.
@@ -213,6 +216,8 @@ def fit_starts(
 ) -> list[Start]:
     """Return the start of each part of the data; features are cut into steps once, for all.
 
+    They are whole ones: a blend has many trees, and the start alone is a member of it.
+
     Parameters
     ----------
     start : "auto", "zero" or "linear".
@@ -226,7 +231,15 @@ def fit_starts(
         return [Start() for _ in parts]
     steps = _cut_features(data, seed, left_out)
     return [
-        Start.fit(kind, data.take(queries), objective, seed=seed, steps=steps, signs=signs)
+        Start.fit(
+            kind,
+            data.take(queries),
+            objective,
+            seed=seed,
+            steps=steps,
+            signs=signs,
+            is_small=False,
+        )
         for queries, objective in zip(parts, objectives, strict=True)
     ]
 
@@ -345,18 +358,23 @@ def _is_fitted(estimator: Any) -> bool:
 
 
 def _fit_pointwise(
-    data: RankingData, objective: Objective, seed: int, steps: Any, signs: Sequence[int]
+    data: RankingData,
+    objective: Objective,
+    seed: int,
+    steps: Any,
+    signs: Sequence[int],
+    is_small: bool,
 ) -> tuple[StepSum, None, FloatArray]:
-    """Return a linear ranker with few steps, on the scale of the objective; and scores of its rows.
+    """Return a linear ranker as steps, on the scale of the objective; and the scores of its rows.
 
     These are scores of rows that it was fitted to, as those of trees are, which it becomes.
     """
     linear = LinearRanker(gain=_gain_to_fit(data, objective), random_state=seed)
-    linear.fit_data(data, steps, signs, MOST_FEATURES)
-    few = coarsened(linear.step_sum())
-    scores = few.scores(data.X)
+    linear.fit_data(data, steps, signs, MOST_FEATURES if is_small else None)
+    fitted = coarsened(linear.step_sum()) if is_small else linear.step_sum()
+    scores = fitted.scores(data.X)
     factor = _best_scale(objective, data, scores)
-    return few.times(factor), None, factor * scores
+    return fitted.times(factor), None, factor * scores
 
 
 def _fit_relative(

@@ -138,3 +138,10 @@ def test_the_trees_of_a_start_are_few():
     splits = sum(entropy(leaves(tree["tree_structure"])) + 0.5 for tree in trees)
     assert 0.8 * MOST_SPLITS < splits <= MOST_SPLITS
     np.testing.assert_array_equal(ranker.compile().predict(data.X), ranker.predict(data.X))
+
+
+def test_a_blend_has_the_whole_start():
+    """Which is a member of it, beside many more trees."""
+    data = make_ranking(n_queries=60, n_features=60, n_informative=30, random_state=0)
+    ranker = Ranker(preset="balanced", n_estimators=5, n_jobs=1).fit(data.X, data.y, qid=data.qid)
+    assert ranker.n_start_trees_ > 2 * MOST_FEATURES
