@@ -356,9 +356,9 @@ is a linear ranker on the same four fifths. Labels are counted from 0 and cut at
 The defaults of the Ranker were chosen on validation queries of folds 1 and 3 of these sets
 ([how](defaults/README.md)), never on test queries. Test queries were looked at once per row but for
 these: after the first run of the Ranker a smaller linear start was chosen on validation queries
-([how](defaults/start_cost.md)) and all its rows were run again with it. `preset="fast"` has that start
-now, and the rows of that run. `Ranker()` and `preset="best"` have the whole start and the rows of
-their first run: with the small one `Ranker()` had a mean NDCG@5 of .6204 and NDCG@10 of .6481 with
-clean labels, .560 and .594 with 60% noise, a little less, which these test queries decided. Of four
-folds that later code ran again, three gave the same values; one of MSLR differed by .004, from last
-bits of sums."""
+([how](defaults/start_cost.md)) and all its rows were run again with it. `preset="fast"` has that
+start now, and the rows of that run. `Ranker()` and `preset="best"` have the whole start and the
+rows of their first run: with the small one `Ranker()` had a mean NDCG@5 of .6204 and NDCG@10 of
+.6481 with clean labels, .560 and .594 with 60% noise, a little less, which these test queries
+decided. Of four folds that later code ran again, three gave the same values; one of MSLR differed
+by .004, from last bits of sums."""
