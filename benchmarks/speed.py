@@ -284,7 +284,10 @@ def main() -> None:
     results: dict[str, object] = {}
     if arguments.json and arguments.json.exists():
         results = json.loads(arguments.json.read_text())
-    results["provenance"] = provenance() | {"seed": str(SEED), "data": "synthetic, normal scores"}
+    facts = {"seed": str(SEED), "data": "synthetic, normal scores"}
+    if results:  # some sections stay as another run left them
+        facts["command"] = "python benchmarks/speed.py, in parts"
+    results["provenance"] = provenance() | facts
     for section in arguments.only:
         title, measure = SECTIONS[section]
         if section == "native" and arguments.lists:
