@@ -76,6 +76,8 @@ def check_prediction_arguments(given: Mapping[str, Any]) -> None:
     Traceback (most recent call last):
     TypeError: predict has no argument 'pred_contribs'; did you mean 'pred_contrib'?
     """
+    if not given:  # as nearly always: reading a signature takes longer than ten documents
+        return
     own = [
         name
         for name, each in inspect.signature(lgb.Booster.predict).parameters.items()
