@@ -769,7 +769,8 @@ class Ranker(HintsAtParameters, BaseEstimator):
 
         That is NDCG@10 unless ``eval_metric`` names another one; of a metric that is better when
         lower, minus its mean; and NDCG@10 where the first is a function without a name. Queries
-        whose ids training saw are a warning, once, unless they are all that it saw.
+        whose ids training saw are a warning, once, unless they are all that it saw or both sets
+        count them from 0.
 
         Parameters
         ----------

@@ -232,7 +232,20 @@ def test_line_10_the_training_set_itself_is_no_surprise(ids):
     shuffled = np.random.default_rng(0).permutation(len(Y))
     ranker = Ranker(**FAST).fit(X, Y, qid=ids)
     assert not caught(ranker.score, X[shuffled], Y[shuffled], qid=ids[shuffled])[1]
-    assert caught(ranker.score, X[:50], Y[:50], qid=ids[:50])[1]
+    assert caught(ranker.score, X[::3], Y[::3], qid=ids[::3])[1]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_sets_that_both_count_their_queries_from_the_start_give_no_warning(first):
+    training, judged = np.flatnonzero(QID % 3), np.flatnonzero(QID % 3 == 0)
+
+    def numbered(rows):
+        return np.unique(QID[rows], return_inverse=True)[1] + first
+
+    ranker = Ranker(**FAST).fit(X[training], Y[training], qid=numbered(training))
+    assert not caught(ranker.score, X[judged], Y[judged], qid=numbered(judged))[1]
+    with_a_gap = numbered(judged) * 2 + first
+    assert caught(ranker.score, X[judged], Y[judged], qid=with_a_gap)[1]
 
 
 def test_line_10_ids_do_not_travel_with_a_saved_model(tmp_path):

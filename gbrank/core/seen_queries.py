@@ -47,7 +47,9 @@ def _hash_all(ids: NDArray[Any]) -> NDArray[np.uint64]:
 def warn_of_seen_queries(estimator: Any, qid: Any) -> None:
     """Warn, once for each fit, if some of these queries were trained on.
 
-    Not if they are just those: whoever judges a model on what it was trained on knows.
+    Not if they are just those: whoever judges a model on what it was trained on knows. Nor if both
+    sets count their queries from 0, or from 1, and are not equally many: such numbers name no query.
+    Rows that were split without regard for queries leave gaps, or all ids in both sets.
 
     Parameters
     ----------
@@ -60,6 +62,8 @@ def warn_of_seen_queries(estimator: Any, qid: Any) -> None:
     judged = hash_queries(qid)
     if np.array_equal(judged, seen) or not np.isin(judged[0], seen[0]).any():
         return
+    if judged.shape != seen.shape and _counts_up(judged[0]) and _counts_up(seen[0]):
+        return
     estimator.training_queries_ = None
     warnings.warn(
         "the model is judged on queries whose ids training saw, too: if they are the same queries, "
@@ -68,3 +72,8 @@ def warn_of_seen_queries(estimator: Any, qid: Any) -> None:
         UserWarning,
         stacklevel=3,
     )
+
+
+def _counts_up(hashes: NDArray[np.uint64]) -> bool:
+    """Return whether ids are whole numbers from 0 or 1 on without a gap."""
+    return bool(hashes[0] <= 1 and hashes[-1] - hashes[0] == len(hashes) - 1)
