@@ -50,6 +50,13 @@ class Kernel:
         return self.__dict__.setdefault("dispatcher", make_dispatcher(self.py_func, self._options))
 
 
+class _Part(Kernel):
+    """A kernel that is but a part of others: numba makes nothing of it that Python could call."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        raise TypeError(f"{self.__qualname__} is a part of kernels: call its py_func from Python")
+
+
 def kernel_cache() -> Path:
     """Return the folder on disk in which compiled kernels are kept."""
     from gbrank.core._numba import cache_folder
@@ -79,4 +86,5 @@ def kernel(
         "no_cpython_wrapper": part,
         "no_cfunc_wrapper": True,
     }
-    return lambda function: Kernel(function, options)
+    made = _Part if part else Kernel
+    return lambda function: made(function, options)

@@ -48,7 +48,7 @@ def warn_of_seen_queries(estimator: Any, qid: Any) -> None:
     """Warn, once for each fit, if some of these queries were trained on.
 
     Not if they are just those: whoever judges a model on what it was trained on knows. Nor if both
-    sets count their queries from 0, or from 1, and are not equally many: such numbers name no query.
+    sets count their queries from 0, or from 1, and are not equally many: such numbers name none.
     Rows that were split without regard for queries leave gaps, or all ids in both sets.
 
     Parameters

@@ -251,6 +251,22 @@ def test_infinities_survive_loop_math():
     assert count_infinite(x, -x) == 14
 
 
+@kernel(part=True)
+def twice(x):
+    return 2 * x
+
+
+@kernel()
+def four_times(x):
+    return twice(twice(x))
+
+
+def test_a_part_of_kernels_cannot_be_called_alone():
+    assert four_times(3) == 12
+    with pytest.raises(TypeError, match="twice is a part of kernels"):
+        twice(3)
+
+
 GRADIENTS = """
 import hashlib, gbrank, numpy as np
 generator = np.random.default_rng(0)
