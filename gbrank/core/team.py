@@ -7,6 +7,8 @@ threads already: a fork ends them, and LightGBM in the child would wait for them
 """
 
 import ctypes
+import functools
+import itertools
 import os
 import sys
 from collections import deque
@@ -42,13 +44,33 @@ def lightgbm_team() -> Team | None:
     library = getattr(sys.modules.get("lightgbm.basic"), "_LIB", None)
     if _forked or not isinstance(library, ctypes.CDLL):
         return None
+    return _team_of(library)
+
+
+#: What is running, by number: one callback for all spares making one at each step.
+_running: dict[int, Callable[[], None]] = {}
+_numbers = itertools.count(1)
+
+
+@_BODY
+def _enter(number: int) -> None:
+    _running[number]()
+
+
+@functools.lru_cache(maxsize=4)
+def _team_of(library: ctypes.CDLL) -> Team | None:
     try:
         parallel: Any = _PARALLEL(("GOMP_parallel", library))  # type: ignore[arg-type]
     except AttributeError:
         return None
 
     def run(function: Callable[[], None], n_threads: int) -> None:
-        parallel(_BODY(lambda _: function()), None, n_threads, 0)
+        number = next(_numbers)
+        _running[number] = function
+        try:
+            parallel(_enter, number, n_threads, 0)
+        finally:
+            del _running[number]
 
     return run
 

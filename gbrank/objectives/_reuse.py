@@ -19,14 +19,17 @@ def _counts_tell() -> bool:
     return sys.implementation.name == "cpython" and bool(has_lock())
 
 
-def _held_by_list_alone(arrays: list[_Array]) -> bool:
-    # How many references a loop itself adds depends on the interpreter: a new array shows it.
-    *counts, alone = [sys.getrefcount(array) for array in [*arrays, _empty(1)]]
-    return max(counts) - 1 <= alone  # theirs are in two lists, that of the new one is in one
-
-
 def _empty(size: int) -> _Array:
     return np.empty(size, dtype=np.float32)
+
+
+def _count_references() -> int:
+    array = _empty(1)
+    return sys.getrefcount(array)
+
+
+#: What the interpreter counts of an array that one variable of a function holds.
+_ALONE = _count_references()
 
 
 class ReusedArrays:
@@ -35,19 +38,21 @@ class ReusedArrays:
     __slots__ = ("_kept",)
 
     def __init__(self) -> None:
-        self._kept: list[list[_Array]] = []
+        self._kept: list[tuple[_Array, _Array]] = []
 
     def take(self, size: int) -> tuple[_Array, _Array]:
         """Return two arrays of ``size`` that nobody else holds, with whatever is in them."""
         try:
-            arrays = self._kept.pop()  # atomic: no two threads get the same
+            grad, hess = self._kept.pop()  # atomic: no two threads get the same
         except IndexError:
-            arrays = []
-        usable = all(array.shape == (size,) and array.flags.writeable for array in arrays)
-        if not (arrays and usable and _counts_tell() and _held_by_list_alone(arrays)):
-            arrays = [_empty(size), _empty(size)]
-        return arrays[0], arrays[1]
+            return _empty(size), _empty(size)
+        alone = sys.getrefcount(grad) <= _ALONE and sys.getrefcount(hess) <= _ALONE
+        fits = grad.shape == hess.shape == (size,)
+        writeable = grad.flags.writeable and hess.flags.writeable
+        if alone and fits and writeable and _counts_tell():
+            return grad, hess
+        return _empty(size), _empty(size)
 
     def keep(self, grad: _Array, hess: _Array) -> None:
         """Remember arrays that are about to be handed out."""
-        self._kept[:] = [[grad, hess]]
+        self._kept[:] = [(grad, hess)]

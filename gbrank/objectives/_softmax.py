@@ -50,8 +50,11 @@ LOST = 5.0
 _NEVER = np.iinfo(np.int64).max
 #: Scratch rows that :func:`softmax_step` needs: rho, 1 / (1 - rho) and w. One more is for a target.
 SOFTMAX_ROWS = 3
-#: Up to here lists side by side are faster than one after the other.
-LONGEST_SHORT = 64
+#: Up to here lists side by side are faster than one after the other, if they hold at least this
+#: share of the documents: else they lie far apart in memory.
+LONGEST_SHORT, LEAST_SHARE = 64, 1 / 3
+#: Up to here they always are.
+LONGEST_APART = 16
 #: What the others may hold, relative to the top document, for its sums to be taken without it.
 DOMINATED = 1e-4
 # 1 - rho is at least this: a document that holds all the probability still gets finite numbers.
@@ -97,6 +100,35 @@ class SoftmaxObjective(Objective):
         """Whether the kernel for short lists has steps of this kind."""
         return not self._bounded and self.neumann_order != "exact"
 
+    def longest_short_of(self, sizes: IntArray) -> int:
+        if self.short_kernel is None:
+            return 0
+        share = sizes[sizes <= self.longest_short].sum() / max(sizes.sum(), 1)
+        if share >= LEAST_SHARE:
+            return self.longest_short
+        return min(self.longest_short, LONGEST_APART)
+
+    def query_state(self, sizes: IntArray) -> tuple[BoolArray, IntArray, BoolArray, int]:
+        """Return what a step knows of each query, and up to which length they are short.
+
+        Of each query: whether it counts, when it was found lost, and whether it was left. The
+        iteration in which a query was found lost, none yet, is all that a training remembers from
+        step to step. A step looks at earlier iterations only, so that one iteration can be computed
+        any number of times. What the kernel for short lists leaves to the other one it says at each
+        step.
+
+        Parameters
+        ----------
+        sizes : number of documents of each query.
+        """
+        n_queries = len(sizes)
+        return (
+            sizes > 1,
+            np.full(n_queries, _NEVER, dtype=np.int64),
+            np.zeros(n_queries, dtype=np.bool_),
+            self.longest_short_of(sizes),
+        )
+
     def kernel_order(self) -> int:
         """Return the order as the step takes it."""
         if self._bounded:
@@ -112,21 +144,6 @@ def log_partition(scores: FloatArray, eps: float = 0.0) -> float:
     return float(top + np.log(np.exp(scores - top).sum()))
 
 
-def query_state(sizes: IntArray) -> tuple[BoolArray, IntArray, BoolArray]:
-    """Return, for each query, whether it counts, when it was found lost, and whether it was left.
-
-    The iteration in which a query was found lost, none yet, is all that a training remembers from
-    step to step. A step looks at earlier iterations only, so that one iteration can be computed any
-    number of times. What the kernel for short lists leaves to the other one it says at each step.
-    """
-    n_queries = len(sizes)
-    return (
-        sizes > 1,
-        np.full(n_queries, _NEVER, dtype=np.int64),
-        np.zeros(n_queries, dtype=np.bool_),
-    )
-
-
 @kernel()
 def softmax_step(
     scores, target, target_sum, eps, order, lost_at, query, iteration, scratch, grad, hess
@@ -134,18 +151,21 @@ def softmax_step(
     """Write numerator and hessian of one query; ``target / target_sum`` is phi."""
     m = len(scores)
     rho, inverse_rest, w = scratch[0], scratch[1], scratch[2]
-    top, lowest = scores[0], scores[0]
+    top = scores[0]
     for i in range(m):
         top = max(top, scores[i])
-        lowest = min(lowest, scores[i])
     total = eps * exp(-top) if eps > 0.0 else 0.0
+    distance = 0.0
     for i in range(m):
-        rho[i] = exp(scores[i] - top)
+        below = min(top - scores[i], FARTHEST)
+        rho[i] = exp(-below)
         total += rho[i]
+        distance += target[i] * below
+    distance /= target_sum
     bounded = order < 0 or lost_at[query] < iteration
-    # the excess is at most the spread of the scores, unless eps has a part in the sum
-    if not bounded and (not (top - lowest <= LOST) or eps > 0.0):
-        bounded = _is_lost(scores, top, total, target, target_sum)
+    # the excess is at most that distance, unless eps has a part in the sum
+    if not bounded and (not distance <= LOST or eps > 0.0):
+        bounded = distance + np.log(total / m) > LOST
         if bounded:
             lost_at[query] = min(lost_at[query], iteration)
     if bounded:
@@ -193,16 +213,6 @@ def _exact_numerator(rho, w, at, rest_at, grad):
     for i in range(len(grad)):
         rest = rest_at if i == at else 1.0 - rho[i]
         grad[i] = np.float32(rest * (rest * w[i] - c * rho[i]))
-
-
-@kernel()
-def _is_lost(scores, top, total, target, target_sum):
-    """Return whether the loss exceeds that of equal scores by more than LOST."""
-    m = len(scores)
-    distance = 0.0
-    for i in range(m):
-        distance += target[i] / target_sum * min(top - scores[i], FARTHEST)
-    return distance + np.log(total / m) > LOST
 
 
 @kernel()

@@ -43,13 +43,19 @@ def drawn_block(
 ):  # fmt: skip
     """Write gradient and hessian of queries one after the other: long ones, and those ``left``."""
     spread_now = spread * exp(-iteration / anneal)
+    plain = spread_now == 0.0 and middle == 0.0  # the target is the mass itself
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
         if b - a <= longest_short and not left[q]:
             continue
         if used[q]:
-            target = scratch[SOFTMAX_ROWS][: b - a]
-            total = drawn_target(mass[a:b], middle, spread_now, seed, iteration, q, target)
+            if plain:
+                target, total = mass[a:b], 0.0
+                for i in range(b - a):
+                    total += target[i]
+            else:
+                target = scratch[SOFTMAX_ROWS][: b - a]
+                total = drawn_target(mass[a:b], middle, spread_now, seed, iteration, q, target)
             if total > 0.0:
                 softmax_step(
                     scores[a:b], target, total, eps, order, lost_at, q, iteration, scratch,
@@ -102,12 +108,13 @@ def short_drawn_block(
     n_left = 0
     for window in range(first, last, WINDOW):
         window_end = min(window + WINDOW, last)
-        # Bring the rows into the cache, one after the other: in the order of lengths, each list
-        # would be waited for. What is kept in ``lanes`` only says that somebody needs it.
-        lanes[0] = 0.0
-        for row in range(bounds[window], bounds[window_end], 8):
-            lanes[0] += scores[row] + mass[row] + grad[row] + hess[row]
         n_short = by_length(window, window_end, bounds, used, longest, queries, ends)
+        if 2 * n_short > window_end - window:
+            # Bring the rows into the cache, one after the other: in the order of lengths, each list
+            # would be waited for. What is kept in ``lanes`` only says that somebody needs it.
+            lanes[0] = 0.0
+            for row in range(bounds[window], bounds[window_end], 8):
+                lanes[0] += scores[row] + mass[row] + grad[row] + hess[row]
         for begin in range(0, n_short, LANES):
             chosen = queries[begin : min(begin + LANES, n_short)]
             length = open_tile(chosen, LANES, bounds, starts, sizes)

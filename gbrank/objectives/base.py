@@ -175,6 +175,10 @@ class Objective(BaseEstimator, ABC):
         """Return the relative cost of a step for queries of these sizes; one document costs 1."""
         return sizes
 
+    def longest_short_of(self, sizes: IntArray) -> int:
+        """Return up to which length lists of these sizes belong to ``short_kernel``."""
+        return self.longest_short
+
     def plain_gradient(self) -> Objective:
         """Return the same loss with its plain gradient as numerator, which differences can check.
 
@@ -381,7 +385,7 @@ class Objective(BaseEstimator, ABC):
 
         What is not needed is not compiled.
         """
-        is_short = sizes <= self.longest_short
+        is_short = sizes <= self.longest_short_of(sizes)
         if self.short_kernel is None or not is_short.any():
             return None, True
         return self.short_kernel, not is_short.all()

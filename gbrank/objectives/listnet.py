@@ -25,7 +25,6 @@ from gbrank.objectives._softmax import (
     SoftmaxObjective,
     check_neumann_order,
     log_partition,
-    query_state,
 )
 from gbrank.objectives._softmax_blocks import drawn_block, short_drawn_block
 from gbrank.objectives._topk import keep_top
@@ -97,12 +96,11 @@ class ListNet(SoftmaxObjective):
         sizes = layout.sizes[layout.sizes > 0]
         top = np.repeat(np.maximum.reduceat(labels, starts), sizes) if len(labels) else labels
         mass = np.exp((labels - top) / self.temperature)
-        return mass, *query_state(layout.sizes)
+        return mass, *self.query_state(layout.sizes)
 
     def kernel_params(self) -> tuple[Any, ...]:
-        longest_short = 0 if self.short_kernel is None else self.longest_short
         seed, middle, spread, anneal = 0, 0.0, 0.0, np.inf  # the target is the mass itself
-        return longest_short, 0.0, self.kernel_order(), seed, middle, spread, anneal
+        return 0.0, self.kernel_order(), seed, middle, spread, anneal
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int

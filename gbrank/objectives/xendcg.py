@@ -48,7 +48,6 @@ from gbrank.objectives._softmax import (
     SoftmaxObjective,
     check_neumann_order,
     log_partition,
-    query_state,
     softmax_step,
 )
 from gbrank.objectives._softmax_blocks import drawn_block, drawn_target, short_drawn_block
@@ -112,7 +111,8 @@ def _tight_block(
     powers,
     used,
     lost_at,
-    _,
+    _left,
+    _longest_short,
     eps,
     order,
     iteration,
@@ -148,8 +148,8 @@ def _lightgbm_target(powers, seed, iteration, query, target):
 
 @kernel()
 def _lightgbm_block(
-    first, last, bounds, scores, powers, used, lost_at, _, eps, order, seed, iteration, scratch,
-    grad, hess,
+    first, last, bounds, scores, powers, used, lost_at, _left, _longest_short, eps, order, seed,
+    iteration, scratch, grad, hess,
 ):  # fmt: skip
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
@@ -289,7 +289,7 @@ class XENDCG(SoftmaxObjective):
     def prepare(self, labels: FloatArray, layout: QueryLayout) -> tuple[Any, ...]:
         powers = compute_gains(labels, "exp", layout) + 1.0
         own = powers - self._own_gamma(labels)
-        return own, *query_state(layout.sizes)
+        return own, *self.query_state(layout.sizes)
 
     def _own_gamma(self, labels: FloatArray) -> FloatArray | float:
         """Return gamma of a function, which is taken off ``2^r`` once for all; else 0."""
@@ -310,8 +310,7 @@ class XENDCG(SoftmaxObjective):
             return step
         if self._draws_as_lightgbm:
             return *step, seed
-        longest_short = 0 if self.short_kernel is None else self.longest_short
-        return longest_short, *step, seed, *self._interval()
+        return *step, seed, *self._interval()
 
     def _interval(self) -> tuple[float, float, float]:
         """Return middle and width of gamma's interval, and the trees in which it shrinks by e."""
