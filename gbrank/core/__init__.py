@@ -54,6 +54,15 @@ from gbrank.core.precision import single_labels as single_labels
 from gbrank.core.queries import QueryLayout
 from gbrank.core.rng import draw_categories, random_bits, random_key, random_uniform
 from gbrank.core.seen_queries import hash_queries, warn_of_seen_queries
+from gbrank.core.short_lists import (
+    LANES,
+    WINDOW,
+    by_length,
+    load_tile,
+    open_tile,
+    store_tile,
+    zero_others,
+)
 from gbrank.core.sorting import sort_by_score, sort_descending
 from gbrank.core.threads import cut_queries, resolve_n_jobs, share_pieces
 from gbrank.core.training_data import (
@@ -90,9 +99,11 @@ from gbrank.core.within_query import ranks, shares, z_scores
 __all__ = [
     "DISCOUNTS",
     "EXACT_MATH",
+    "LANES",
     "LARGEST_GAIN",
     "NO_BAGGING_BY_QUERY",
     "TRUE_WORDS",
+    "WINDOW",
     "BoolArray",
     "DMatrixData",
     "DiscountSpec",
@@ -111,6 +122,7 @@ __all__ = [
     "atomic_file",
     "bags_by_query",
     "batches",
+    "by_length",
     "calling_training",
     "check_choice",
     "check_columns_of_ids",
@@ -155,12 +167,14 @@ __all__ = [
     "is_table",
     "kernel",
     "kernel_cache",
+    "load_tile",
     "log",
     "number_runs",
     "numbered_columns",
     "numeric_matrix",
     "one_column",
     "one_dimensional",
+    "open_tile",
     "permute_column",
     "plain_features",
     "query_folds",
@@ -182,6 +196,7 @@ __all__ = [
     "sort_descending",
     "split_rows",
     "stable_argsort",
+    "store_tile",
     "take_column",
     "take_rows",
     "training_params",
@@ -189,4 +204,5 @@ __all__ = [
     "warn_of_seen_queries",
     "write_atomically",
     "z_scores",
+    "zero_others",
 ]

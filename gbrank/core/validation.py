@@ -161,11 +161,14 @@ def count_rows(values: Any, name: str) -> int:
     return len(one_dimensional(values, name))
 
 
-def check_scores(scores: ArrayLike, layout: QueryLayout | None = None) -> FloatArray:
-    """Return scores as contiguous float64; refuse NaN and infinities."""
+def check_scores(
+    scores: ArrayLike, layout: QueryLayout | None = None, *, finite: bool = True
+) -> FloatArray:
+    """Return scores as contiguous float64; refuse NaN and infinities, if asked to."""
     values = as_numbers(scores, "scores")
     _check_length(values, layout, "scores")
-    _check_range(-np.inf, values, layout, "scores must be finite numbers")
+    if finite:
+        _check_range(-np.inf, values, layout, "scores must be finite numbers")
     return values
 
 

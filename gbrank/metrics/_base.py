@@ -45,6 +45,9 @@ from gbrank.metrics.conventions import (
 EmptySpec = str | float
 #: What every metric returns: the mean over queries, or with ``per_query=True`` one value for each.
 Score = float | FloatArray
+#: Writes the values of a range of queries without ranking them; its arguments are ``scores, ties,
+#: first, last, values``.
+Shortcut = Callable[..., None]
 
 
 class Metric(ABC):
@@ -160,6 +163,18 @@ class Metric(ABC):
         """Return a table of codes by which, in ascending order, tied documents are worst."""
         return judgments.labels_of_codes
 
+    def shortcut(self, judgments: Judgments, data: tuple[Any, ...]) -> Shortcut | None:
+        """Return a quicker way than ranking, where these lists have one.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The labels.
+        data : tuple
+            What :meth:`prepare` returned.
+        """
+        return None
+
     @abstractmethod
     def prepare(self, judgments: Judgments, cutoffs: IntArray) -> tuple[tuple[Any, ...], BoolArray]:
         """Return what the kernel needs to know of the labels, and which queries are blank.
@@ -185,11 +200,20 @@ class BoundMetric:
         self.depths = sizes if metric.whole_list else self.cutoffs
         self.data, blank = metric.prepare(judgments, self.cutoffs)
         self.blank: BoolArray = blank | (sizes == 0)
+        self._blank_at = np.flatnonzero(self.blank)
         self.worst_by = metric.worst_by(judgments, self.data)
+        self.shortcut = metric.shortcut(judgments, self.data)
+        self._cuts: dict[int, IntArray] = {}
+
+    def cuts(self, n_threads: int) -> IntArray:
+        """Return where the queries are cut for so many threads."""
+        if n_threads not in self._cuts:
+            self._cuts[n_threads] = cut_queries(self.layout.sizes, n_threads)
+        return self._cuts[n_threads]
 
     def fill_blanks(self, values: FloatArray) -> FloatArray:
         """Give blank queries the value that ``empty`` says."""
-        values[self.blank] = np.nan if self.metric.empty == "skip" else self.metric.empty
+        values[self._blank_at] = np.nan if self.metric.empty == "skip" else self.metric.empty
         return values
 
 
@@ -199,11 +223,13 @@ def measure_all(
     n_jobs: int | None,
     *,
     in_lightgbm: bool = False,
+    are_finite: bool = True,
 ) -> list[FloatArray]:
     """Return the values per query of several metrics bound to the same labels; NaN if left out.
 
     Metrics that see the same ranking share its sort; other policies for ties need their own.
     ``scores`` are checked, and in the order of queries; ``in_lightgbm`` is as for ``share_pieces``.
+    Unless they ``are_finite`` for sure, each thread looks at its own before it ranks them.
     """
     sharing: dict[tuple[Any, ...], list[int]] = {}
     for at, each in enumerate(bound):
@@ -213,7 +239,7 @@ def measure_all(
     values = [np.empty(each.layout.n_queries) for each in bound]
     for members in sharing.values():
         together, found = [bound[at] for at in members], [values[at] for at in members]
-        _measure_together(together, scores, n_jobs, in_lightgbm, found)
+        _measure_together(together, scores, n_jobs, in_lightgbm, are_finite, found)
     return [each.fill_blanks(found) for each, found in zip(bound, values, strict=True)]
 
 
@@ -222,21 +248,35 @@ def _measure_together(
     scores: FloatArray,
     n_jobs: int | None,
     in_lightgbm: bool,
+    are_finite: bool,
     values: list[FloatArray],
 ) -> None:
-    """Rank once, as deep as any of the metrics looks, and let each write its values."""
-    first_bound = bound[0]
-    bounds, codes = first_bound.layout.bounds, first_bound.codes
-    depths = np.maximum.reduce([each.depths for each in bound])
+    """Rank once, as deep as any of the metrics looks, and let each write its values.
+
+    Where all of them have a shortcut nothing is ranked.
+    """
+    first_bound, layout = bound[0], bound[0].layout
+    bounds, codes = layout.bounds, first_bound.codes
     keys = as_read_by(first_bound.metric.convention, scores)
     ties = TIES[first_bound.metric.ties]
-    ranking = empty_ranking(codes, first_bound.layout.n_queries)
     n_threads = resolve_n_jobs(n_jobs)
-    cuts = cut_queries(first_bound.layout.sizes, n_threads)
+    cuts = first_bound.cuts(n_threads)
+    shortcuts = [each.shortcut for each in bound if each.shortcut is not None]
+    ranking = None
+    if len(shortcuts) < len(bound):
+        depths = np.maximum.reduce([each.depths for each in bound])
+        ranking = empty_ranking(codes, layout.n_queries)
 
     def work(_: int, piece: int) -> None:
         first, last = cuts[piece], cuts[piece + 1]
-        rank_block(keys, bounds, depths, ties, codes, first_bound.worst_by, first, last, *ranking)
+        if not are_finite and not np.isfinite(scores[bounds[first] : bounds[last]]).all():
+            check_scores(scores, layout)  # says where
+        if ranking is None:
+            for write, found in zip(shortcuts, values, strict=True):
+                write(keys, ties, first, last, found)
+            return
+        worst_by = first_bound.worst_by
+        rank_block(keys, bounds, depths, ties, codes, worst_by, first, last, *ranking)
         for each, found in zip(bound, values, strict=True):
             each.metric.kernel(*each.data, each.cutoffs, bounds, *ranking, first, last, found)
 
@@ -253,6 +293,9 @@ def layout_of(labels: ArrayLike, qid: Any, group: Any) -> QueryLayout:
 
 def weighted_mean(values: FloatArray, weights: FloatArray | None, name: str) -> float:
     """Return the mean of the values that are not NaN; NaN, with a warning, where there is none."""
+    mean = float(values.mean()) if weights is None else math.nan
+    if not math.isnan(mean):  # every query counts
+        return mean
     kept = ~np.isnan(values)
     if weights is None:
         total = float(np.count_nonzero(kept))

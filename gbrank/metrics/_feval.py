@@ -99,13 +99,15 @@ class Feval:
             else:
                 self._check_own_metrics(training_params(b))
             binding = self._bind(owner, labels, weight, group)
-        checked = check_scores(scores, binding.layout)
+        checked = check_scores(scores, binding.layout, finite=False)
         of_library = None if data is None else data.n_threads
         own = (metric.n_jobs for metric in self.metrics.values())
         n_jobs = next((each for each in own if each is not None), of_library)
         in_lightgbm = isinstance(data, TrainingData) and n_jobs == of_library
         results: list[Result] = []
-        every = measure_all(binding.bound, checked, n_jobs, in_lightgbm=in_lightgbm)
+        every = measure_all(
+            binding.bound, checked, n_jobs, in_lightgbm=in_lightgbm, are_finite=False
+        )
         for (name, metric), values in zip(self.metrics.items(), every, strict=True):
             mean = weighted_mean(values, binding.weights, name)
             results.append((name, mean) if of_xgboost else (name, mean, metric.greater_is_better))

@@ -6,6 +6,7 @@ gain-based evaluation of IR techniques", 2002; for ties F. McSherry and M. Najor
 information retrieval performance measures efficiently in the presence of tied scores", 2008.
 """
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,9 +19,10 @@ from gbrank.core import (
     compute_gains,
     kernel,
 )
-from gbrank.metrics._base import Metric
+from gbrank.metrics._base import Metric, Shortcut
 from gbrank.metrics._function import metric_function
 from gbrank.metrics._judgments import Judgments
+from gbrank.metrics._short_dcg import LONGEST, discounts_of_ties, short_dcg_block
 from gbrank.metrics.conventions import EXP, LOG
 
 
@@ -81,6 +83,17 @@ class DCG(Metric):
         deepest = int(np.minimum(cutoffs, judgments.layout.sizes).max())
         discounts = compute_discounts(deepest, self.options["discount"])
         return (gains, discounts), judgments.sum_in_query(gains) == 0.0
+
+    def shortcut(self, judgments: Judgments, data: tuple[Any, ...]) -> Shortcut | None:
+        layout = judgments.layout
+        if isinstance(self.k, float) or layout.sizes.max() > LONGEST or self.ties == "worst":
+            return None
+        gains, discounts, *others = data
+        best = others[0] if others else np.ones(layout.n_queries)
+        by_ties = discounts_of_ties(discounts, self.k)
+        return partial(
+            short_dcg_block, gains, by_ties, best, layout.sizes > 0, layout.bounds, judgments.codes
+        )
 
     def gain_table(self, judgments: Judgments) -> FloatArray:
         """Return the gain of each code."""

@@ -6,17 +6,17 @@ ranks they are apart, so that sums may differ in the last bits from those of the
 
 import numpy as np
 
-from gbrank.core import kernel
-from gbrank.objectives._lambda_pairs import BIN, DISTANCE_FLOOR, FARTHEST, bin_edge, pair_terms
-from gbrank.objectives._short_lists import (
+from gbrank.core import (
     LANES,
     WINDOW,
     by_length,
+    kernel,
     load_tile,
     open_tile,
     store_tile,
     zero_others,
 )
+from gbrank.objectives._lambda_pairs import BIN, DISTANCE_FLOOR, FARTHEST, bin_edge, pair_terms
 
 # Places of a tile beyond the end of a list hold a score that sorts last.
 _LOWEST = -1.7976931348623157e308

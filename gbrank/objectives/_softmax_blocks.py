@@ -6,16 +6,19 @@ factor of e in ``anneal`` iterations. With a spread of 0 nothing is drawn.
 
 import numpy as np
 
-from gbrank.core import exp, kernel, random_key, random_uniform
-from gbrank.objectives._kernels import zero_step
-from gbrank.objectives._short_lists import (
+from gbrank.core import (
     LANES,
     WINDOW,
     by_length,
+    exp,
+    kernel,
     load_tile,
     open_tile,
+    random_key,
+    random_uniform,
     zero_others,
 )
+from gbrank.objectives._kernels import zero_step
 from gbrank.objectives._softmax import SOFTMAX_ROWS, softmax_step
 from gbrank.objectives._softmax_short import BEYOND, DOUBLES, LANE_ROWS, SINGLES, softmax_tile
 

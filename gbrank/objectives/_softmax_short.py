@@ -6,8 +6,7 @@ are taken in another order, and differ in the last bits of a float64.
 
 import numpy as np
 
-from gbrank.core import exp, kernel
-from gbrank.objectives._short_lists import LANES, store_tile
+from gbrank.core import LANES, exp, kernel, store_tile
 from gbrank.objectives._softmax import DOMINATED, FARTHEST, LOST
 
 #: A row of the tile has so many numbers of each list: score (then rho), target (then w) and

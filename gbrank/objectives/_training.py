@@ -176,6 +176,6 @@ def _weigh(values: Float32Array, weight: Float32Array) -> None:
     """Multiply in place; a product beyond single precision becomes its largest number."""
     with np.errstate(over="ignore"):
         values *= weight
-        ordinary = np.isfinite(np.dot(values, values))  # one quick pass
+        ordinary = np.isfinite(values.sum())  # one quick pass
     if not ordinary:
         np.clip(values, -_LARGEST, _LARGEST, out=values)

@@ -11,7 +11,7 @@ computes depends on its own query alone.
 
 import numpy as np
 
-from gbrank.core import kernel
+from gbrank.core.kernels import kernel
 
 #: Queries of one tile.
 LANES = 32
