@@ -253,7 +253,7 @@ def _measure_together(
 ) -> None:
     """Rank once, as deep as any of the metrics looks, and let each write its values.
 
-    Where all of them have a shortcut nothing is ranked.
+    Those that have a shortcut take it, whatever the others do, and give the same bits.
     """
     first_bound, layout = bound[0], bound[0].layout
     bounds, codes = layout.bounds, first_bound.codes
@@ -261,24 +261,24 @@ def _measure_together(
     ties = TIES[first_bound.metric.ties]
     n_threads = resolve_n_jobs(n_jobs)
     cuts = first_bound.cuts(n_threads)
-    shortcuts = [each.shortcut for each in bound if each.shortcut is not None]
-    ranking = None
-    if len(shortcuts) < len(bound):
-        depths = np.maximum.reduce([each.depths for each in bound])
+    found = list(zip(bound, values, strict=True))
+    quick = [(each.shortcut, into) for each, into in found if each.shortcut is not None]
+    ranked = [(each, into) for each, into in found if each.shortcut is None]
+    if ranked:
+        depths = np.maximum.reduce([each.depths for each, _ in ranked])
         ranking = empty_ranking(codes, layout.n_queries)
 
     def work(_: int, piece: int) -> None:
         first, last = cuts[piece], cuts[piece + 1]
         if not are_finite and not np.isfinite(scores[bounds[first] : bounds[last]]).all():
             check_scores(scores, layout)  # says where
-        if ranking is None:
-            for write, found in zip(shortcuts, values, strict=True):
-                write(keys, ties, first, last, found)
-            return
-        worst_by = first_bound.worst_by
-        rank_block(keys, bounds, depths, ties, codes, worst_by, first, last, *ranking)
-        for each, found in zip(bound, values, strict=True):
-            each.metric.kernel(*each.data, each.cutoffs, bounds, *ranking, first, last, found)
+        for write, into in quick:
+            write(keys, ties, first, last, into)
+        if ranked:
+            worst_by = first_bound.worst_by
+            rank_block(keys, bounds, depths, ties, codes, worst_by, first, last, *ranking)
+        for each, into in ranked:
+            each.metric.kernel(*each.data, each.cutoffs, bounds, *ranking, first, last, into)
 
     share_pieces(work, len(cuts) - 1, n_threads, in_lightgbm=in_lightgbm)
 

@@ -85,12 +85,31 @@ class DCG(Metric):
         return (gains, discounts), judgments.sum_in_query(gains) == 0.0
 
     def shortcut(self, judgments: Judgments, data: tuple[Any, ...]) -> Shortcut | None:
+        return self.count_pairs(judgments, data, dcg_block, np.ones(judgments.layout.n_queries))
+
+    def count_pairs(
+        self, judgments: Judgments, data: tuple[Any, ...], kernel: Any, best: FloatArray
+    ) -> Shortcut | None:
+        """Return what ``kernel`` would find, without ranking; ``None`` for a subclass with another.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The labels.
+        data : tuple
+            Gains and discounts, then whatever.
+        kernel : kernel
+            Whose values these are.
+        best : ndarray of shape (n_queries,)
+            What the DCG of each query is divided by.
+        """
         layout = judgments.layout
-        if isinstance(self.k, float) or layout.sizes.max() > LONGEST or self.ties == "worst":
+        too_long = layout.sizes.max() > LONGEST
+        if self.kernel is not kernel or too_long or isinstance(self.k, float):
             return None
-        gains, discounts, *others = data
-        best = others[0] if others else np.ones(layout.n_queries)
-        by_ties = discounts_of_ties(discounts, self.k)
+        if self.ties == "worst":
+            return None
+        gains, by_ties = data[0], discounts_of_ties(data[1], self.k)
         return partial(
             short_dcg_block, gains, by_ties, best, layout.sizes > 0, layout.bounds, judgments.codes
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gbrank.core import BoolArray, FloatArray, IntArray, kernel
+from gbrank.metrics._base import Shortcut
 from gbrank.metrics._function import metric_function
 from gbrank.metrics._judgments import Judgments
 from gbrank.metrics._ranks import rank_queries
@@ -106,6 +107,9 @@ class NDCG(DCG):
         if self.convention in SHORT_LISTS_COUNT_0 and isinstance(self.k, int):
             ideal[judgments.layout.sizes < self.k] = np.inf
         return (gains, discounts, ideal), blank
+
+    def shortcut(self, judgments: Judgments, data: tuple[Any, ...]) -> Shortcut | None:
+        return self.count_pairs(judgments, data, share_of_best_block, data[2])
 
 
 ndcg_score = metric_function("ndcg_score", NDCG)
