@@ -26,6 +26,17 @@ def by_length(first, last, bounds, used, longest, queries, ends):
     ``queries`` gets them in ascending order of length; ``ends`` is room for ``longest + 2``
     numbers.
     """
+    edges, counts = bounds[first : last + 1], used[first:last]
+    n = len(counts)
+    out_of_order = 0
+    for i in range(n):
+        out_of_order += not counts[i]
+    for i in range(1, n):
+        out_of_order += edges[i + 1] - edges[i] < edges[i] - edges[i - 1]
+    if out_of_order == 0 and edges[n] - edges[n - 1] <= longest:  # such as lists of one length
+        for i in range(n):
+            queries[i] = first + i
+        return n
     ends[:] = 0
     for q in range(first, last):
         size = bounds[q + 1] - bounds[q]
