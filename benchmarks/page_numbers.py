@@ -16,6 +16,7 @@ import textwrap
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
+from statistics import median
 
 from gbrank.cli import main as command_line
 
@@ -182,15 +183,18 @@ def speed(to_root: str) -> str:
 def first_minute(to_root: str) -> str:
     """Imports, and what first trainings cost over second ones."""
     kept = json.loads((RESULTS / "speed.json").read_text(encoding="utf-8"))["start"]
-    trained = [r for r in kept if "lists" in r]
+    # CPU seconds where they were taken: those by the clock have other work of the machine in them
+    unit = "CPU" if all("CPU" in " ".join(r) for r in kept) else "seconds"
     rows = [
         [f"`{r['what']}`, lists of {r['lists'].replace(', ', ' and ')}",
-         f"{r['empty cache, seconds']:.1f}", f"{r['full cache, seconds']:.1f}"]
-        for r in trained
+         *(f"{r[f'{cache} cache, {unit}']:.1f}" for cache in ("empty", "full"))]
+        for r in kept
+        if "lists" in r
     ]  # fmt: skip
-    shown = ", ".join(f"`{r['what']}` {r['seconds']:.2f} s" for r in kept if "lists" not in r)
-    heads = ["first training over the second, seconds", "nothing compiled", "compiled before"]
-    return f"{table(heads, rows)}\n\nMedians of 20 fresh processes: {shown}."
+    imports = [f"`{r['what']}` {r[unit]:.2f} s" for r in kept if "lists" not in r]
+    named = "CPU seconds" if unit == "CPU" else unit
+    heads = [f"first training over the second, {named}", "nothing compiled", "compiled before"]
+    return f"{table(heads, rows)}\n\nMedians of 20 fresh processes, {named}: {', '.join(imports)}."
 
 
 def serving(to_root: str) -> str:
@@ -211,6 +215,20 @@ def serving(to_root: str) -> str:
     heads = ["microseconds, rows at once:", *(f"{size:,}" for size in sizes)]
     heads_of_models = ["features", "rows at once", "time over LightGBM's", "file over LightGBM's"]
     return f"{table(heads, rows)}\n\n{table(heads_of_models, models)}"
+
+
+def serving_quality(to_root: str) -> str:
+    """What predictions of the models cost whose quality is measured: medians of ten sets."""
+    with (RESULTS / "quality_serving.csv").open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    columns = ("microseconds", "trees", "kilobytes")
+    rows = []
+    for model in dict.fromkeys(line["model"] for line in lines):
+        of = [line for line in lines if line["model"] == model]
+        time, trees, size = (median(float(line[column]) for line in of) for column in columns)
+        name = f"`{model}`" if model.startswith("Ranker") else model
+        rows.append([name, f"{time:.1f}", f"{trees:.0f}", f"{size:.0f}"])
+    return table(["", "microseconds a document", "trees", "kilobytes"], rows)
 
 
 def large(to_root: str) -> str:
@@ -291,6 +309,7 @@ FILL: dict[str, Callable[[str], str]] = {
         clicks,
         first_minute,
         serving,
+        serving_quality,
     )
 }
 

@@ -43,6 +43,7 @@ from gbrank.boosting import (
     counted_in_rows,
     cross_fit,
     cut_parts,
+    describe_size,
     evaluation_arguments,
     feature_names,
     first_trees_of,
@@ -53,7 +54,6 @@ from gbrank.boosting import (
     linear_limits,
     mean_hessian,
     merge_models,
-    model_size,
     part_shares,
     read_lightgbm_model,
     read_model,
@@ -245,8 +245,8 @@ class Ranker(HintsAtParameters, BaseEstimator):
     n_jobs : int, default=None
         Threads, of LightGBM and of the objective; ``None`` for all CPUs.
     verbose : int, default=-1
-        -1 is silent, 0 shows LightGBM's warnings, 1 a progress bar too (tqdm's if installed) and
-        what a blend is made of, 2 all that LightGBM has to say.
+        -1 is silent, 0 shows LightGBM's warnings, 1 a progress bar too (tqdm's if installed),
+        what a blend is made of, and what the model costs to serve, 2 all that LightGBM has to say.
 
     Attributes
     ----------
@@ -694,6 +694,9 @@ class Ranker(HintsAtParameters, BaseEstimator):
             model.positions_, model.bias_ = objective.bias_by_position(shown)
         if continued is None:
             model.evals_start_ = _before_the_first_tree(evaluation, options.metrics)
+        if self.verbose >= 1:
+            size = describe_size(model.booster_, model.n_start_trees_)
+            print(f"preset={name!r}: {size}", file=sys.stderr, flush=True)
         self._take_over(model)
         return self
 
@@ -1787,14 +1790,12 @@ class Members:
                 for each in ranker.members_
             ],
         )
-        leaves, size = model_size(ranker.booster_)
         n_folds = len(self.parts) - 1  # the last part is the whole
         how = f"{n_folds} folds" if n_folds else "one part held out"
         return (
             f"{table}\npreset={ranker.preset_!r}, {how}: {metric} {ranker.cv_score_:.4f} with a "
             f"standard error of {ranker.cv_score_se_:.4f}\n{ranker.n_boosters_} boosters, "
-            f"{ranker.best_iteration_} trees and {ranker.n_start_trees_} of the start, {leaves} "
-            f"leaves, {size / 1e6:.1f} MB as text"
+            f"{describe_size(ranker.booster_, ranker.n_start_trees_)}"
         )
 
 

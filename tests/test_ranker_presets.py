@@ -715,15 +715,45 @@ def test_verbose_says_what_the_model_is_made_of(data, capsys, monkeypatch, with_
     assert "xendcg from linear: ndcg@10" in said
     for member in ranker.members_:
         assert re.search(rf"{member['name']} +{member['trees']} +{member['weight']:.3f}", said)
-    trees = ranker.booster_.dump_model()["tree_info"]
-    size = len(ranker.booster_.model_to_string()) / 1e6
     expected = (
         f"preset='balanced', 3 folds: ndcg@10 {ranker.cv_score_:.4f} with a standard error of "
-        f"{ranker.cv_score_se_:.4f}\n{ranker.n_boosters_} boosters, {ranker.best_iteration_} trees "
-        f"and {ranker.n_start_trees_} of the start, {sum(t['num_leaves'] for t in trees)} leaves, "
-        f"{size:.1f} MB as text\n"
+        f"{ranker.cv_score_se_:.4f}\n{ranker.n_boosters_} boosters, {size_in_words(ranker)}\n"
     )
     assert said.endswith(expected)
+
+
+def size_in_words(ranker):
+    """Walk through all trees to say what ``verbose`` says."""
+    trees = ranker.booster_.dump_model()["tree_info"]
+    splits = [splits_of_a_mean_row(tree["tree_structure"]) for tree in trees]
+    share = sum(splits[: ranker.n_start_trees_]) / sum(splits)
+    return (
+        f"{ranker.best_iteration_} trees and {ranker.n_start_trees_} of the start, "
+        f"{sum(t['num_leaves'] for t in trees)} leaves, "
+        f"{len(ranker.booster_.model_to_string()) / 1e6:.1f} MB as text; a row meets "
+        f"{sum(splits):.0f} splits, {share:.0%} of them in the start"
+    )
+
+
+def splits_of_a_mean_row(node):
+    """Return the mean depth of the leaves, each counting as often as it has rows."""
+    leaves, waiting = [], [(node, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        if "left_child" in node:
+            waiting += [(node["left_child"], depth + 1), (node["right_child"], depth + 1)]
+        else:
+            leaves.append((depth, node.get("leaf_count", 1)))
+    depths, counts = zip(*leaves, strict=True)
+    return np.average(depths, weights=counts)
+
+
+@pytest.mark.parametrize("start", ["linear", "zero"])
+def test_verbose_says_what_one_booster_costs_to_serve(data, capsys, start):
+    ranker = Ranker(preset="fast", n_estimators=10, start=start, n_jobs=1, verbose=1)
+    ranker.fit(data.X, data.y, qid=data.qid)
+    assert (ranker.n_start_trees_ > 0) == (start == "linear")
+    assert capsys.readouterr().err.endswith(f"preset='fast': {size_in_words(ranker)}\n")
 
 
 # --- sizes ---------------------------------------------------------------------------------------

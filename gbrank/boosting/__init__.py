@@ -39,10 +39,10 @@ from gbrank.boosting.model_file import (
     write_model,
 )
 from gbrank.boosting.model_text import (
+    describe_size,
     first_trees_of,
     gain_of_variance,
     merge_models,
-    model_size,
     replace_parameters,
     step_tree,
 )
@@ -96,6 +96,7 @@ __all__ = [
     "cross_fit",
     "cut_parts",
     "cv",
+    "describe_size",
     "evaluation_arguments",
     "feature_names",
     "first_trees_of",
@@ -112,7 +113,6 @@ __all__ = [
     "make_dataset",
     "mean_hessian",
     "merge_models",
-    "model_size",
     "name_objectives",
     "part_shares",
     "read_lightgbm_model",

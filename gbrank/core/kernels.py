@@ -6,8 +6,10 @@ the GIL, so that plain threads can run it side by side, and is kept in numba's d
 only the first call ever on a machine pays for compilation.
 """
 
+import contextlib
 import functools
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,18 @@ LOOP_MATH = frozenset({"reassoc", "contract", "nsz", "nnan"})
 EXACT_MATH = frozenset({"contract"})
 
 
+@contextlib.contextmanager
+def no_collection() -> Iterator[None]:
+    """Let Python's garbage collector rest: numba makes millions of objects, most of which stay."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 class Kernel:
     """A function that numba compiles when it is first called; inside kernels, it is inlined there.
 
@@ -27,6 +41,7 @@ class Kernel:
     ----------
     py_func : the function as it is written.
     dispatcher : numba's object for it, made when first asked for.
+    inner : numba's object for its calls from other kernels, likewise.
     """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
@@ -42,12 +57,14 @@ class Kernel:
 
     def __getattr__(self, name: str) -> Any:
         # reached only where the instance has no such attribute
-        if name != "dispatcher":
+        if name not in ("dispatcher", "inner"):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        from gbrank.core._numba import make_dispatcher
+        with no_collection():
+            from gbrank.core._numba import make_dispatcher, make_inner
 
+        make = make_dispatcher if name == "dispatcher" else make_inner
         # two threads may get here; the first dispatcher stays
-        return self.__dict__.setdefault("dispatcher", make_dispatcher(self.py_func, self._options))
+        return self.__dict__.setdefault(name, make(self.py_func, self._options))
 
 
 class _Part(Kernel):
@@ -74,16 +91,14 @@ def kernel(
     fastmath : frozenset of str
         What LLVM may do to floating-point operations: :data:`LOOP_MATH` or :data:`EXACT_MATH`.
     part : bool
-        Whether it is but a part of other kernels, into which it is then copied. Left as a function
-        of its own it may exist twice, compiled alone and with its caller, and which of them runs
-        depends on whether the caller came from the disk: the last bits would depend on it too.
+        Whether it is but a part of other kernels, into which it is then copied wherever they call
+        it.
     """
     options = {
         "nogil": True,
         "fastmath": set(fastmath),
         "error_model": "numpy",
         "forceinline": part,
-        "no_cpython_wrapper": part,
         "no_cfunc_wrapper": True,
     }
     made = _Part if part else Kernel

@@ -123,7 +123,7 @@ class LinearRanker(BaseEstimator):
         X = self._validate(X, reset=True)
         if y is None:
             raise ValueError("LinearRanker.fit requires y to be passed, but the target y is None")
-        self.fit_data(RankingData.checked(X, y, qid, group, sample_weight))
+        self.fit_data(RankingData.checked(X, y, qid, group, sample_weight), is_judged=True)
         return self
 
     def cut_features(self, data: RankingData) -> list[FeatureSteps | None]:
@@ -143,6 +143,7 @@ class LinearRanker(BaseEstimator):
         steps: list[FeatureSteps | None] | None = None,
         signs: Sequence[int] = (),
         most_features: int | None = None,
+        is_judged: bool = False,
     ) -> tuple[IntArray, FloatArray]:
         """Fit to rows that are checked, whatever the kind of their features.
 
@@ -155,6 +156,7 @@ class LinearRanker(BaseEstimator):
             0; empty for none.
         most_features : how many features to use: others leave, those first whose going raises the
             squared error least. ``None`` for all.
+        is_judged : whether ``held_out_score_`` is computed; else it is NaN.
 
         Returns
         -------
@@ -199,7 +201,7 @@ class LinearRanker(BaseEstimator):
             places = places[kept]
         self.coef_[places[:, 0], places[:, 1]] = ridge.coefficients
         self.penalty_ = ridge.penalty
-        if len(sizes) > 1:
+        if is_judged and len(sizes) > 1:
             self.held_out_score_ = float(
                 ndcg_score(gains, ridge.held_out, group=sizes, gain="linear", k=10, n_jobs=1)
             )
