@@ -157,7 +157,7 @@ def softmax_step(
     total = eps * exp(-top) if eps > 0.0 else 0.0
     distance = 0.0
     for i in range(m):
-        below = min(top - scores[i], FARTHEST)
+        below = top - scores[i]
         rho[i] = exp(-below)
         total += rho[i]
         distance += target[i] * below
@@ -165,7 +165,10 @@ def softmax_step(
     bounded = order < 0 or lost_at[query] < iteration
     # the excess is at most that distance, unless eps has a part in the sum
     if not bounded and (not distance <= LOST or eps > 0.0):
-        bounded = distance + np.log(total / m) > LOST
+        distance = 0.0  # again, and finite
+        for i in range(m):
+            distance += target[i] * min(top - scores[i], FARTHEST)
+        bounded = distance / target_sum + np.log(total / m) > LOST
         if bounded:
             lost_at[query] = min(lost_at[query], iteration)
     if bounded:
@@ -188,7 +191,7 @@ def softmax_step(
     if order == EXACT:
         _exact_numerator(rho, w, -1, 0.0, grad)
         return
-    for _ in range(order):
+    for _ in range(order - 1):
         next_sum = 0.0
         for i in range(m):
             term = rho[i] * (sum_w - w[i])
@@ -196,6 +199,9 @@ def softmax_step(
             w[i] = term * inverse_rest[i]
             next_sum += w[i]
         sum_w = next_sum
+    if order > 0:
+        for i in range(m):
+            grad[i] += np.float32(rho[i] * (sum_w - w[i]))
 
 
 @kernel()

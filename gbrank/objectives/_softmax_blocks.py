@@ -1,7 +1,8 @@
 """Kernels of softmax losses whose target is a mass per document, less a number that may be drawn.
 
 The target is ``mass_i - gamma_i``, gamma uniform about ``middle`` with a ``spread`` that falls by a
-factor of e in ``anneal`` iterations. With a spread of 0 nothing is drawn.
+factor of e in ``anneal`` iterations. With a spread of 0 nothing is drawn. Where the masses of each
+list have one sum, ``mass_sum``, it is not taken again; else that is 0.
 """
 
 import numpy as np
@@ -42,7 +43,7 @@ def drawn_target(mass, middle, spread, seed, iteration, query, target):
 @kernel()
 def drawn_block(
     first, last, bounds, scores, mass, used, lost_at, left, longest_short, eps, order, seed,
-    middle, spread, anneal, iteration, scratch, grad, hess,
+    middle, spread, anneal, mass_sum, iteration, scratch, grad, hess,
 ):  # fmt: skip
     """Write gradient and hessian of queries one after the other: long ones, and those ``left``."""
     spread_now = spread * exp(-iteration / anneal)
@@ -53,9 +54,10 @@ def drawn_block(
             continue
         if used[q]:
             if plain:
-                target, total = mass[a:b], 0.0
-                for i in range(b - a):
-                    total += target[i]
+                target, total = mass[a:b], mass_sum
+                if total == 0.0:
+                    for i in range(b - a):
+                        total += target[i]
             else:
                 target = scratch[SOFTMAX_ROWS][: b - a]
                 total = drawn_target(mass[a:b], middle, spread_now, seed, iteration, q, target)
@@ -95,7 +97,7 @@ def _draw_tile(length, queries, sizes, middle, spread, seed, iteration, keys, ti
 @kernel()
 def short_drawn_block(
     first, last, bounds, scores, mass, used, lost_at, left, longest, eps, order, seed, middle,
-    spread, anneal, iteration, scratch, grad, hess,
+    spread, anneal, _mass_sum, iteration, scratch, grad, hess,
 ):  # fmt: skip
     """Write gradient and hessian of queries of at most ``longest`` documents, for eps = 0.
 

@@ -13,9 +13,9 @@ from gbrank.objectives._softmax import DOMINATED, FARTHEST, LOST
 #: 1 / (1 - rho), all of them in float64, and numerator and hessian in float32. That they lie at
 #: fixed distances spares loops over 32 numbers the question whether they overlap.
 DOUBLES, SINGLES = 3, 2
-#: Of each lane: sum of the target, its inverse, largest score, 1 / sum e^s, sums of w before and
-#: now, sum of target times distance from the largest score.
-LANE_ROWS = 7
+#: Of each lane: sum of the target, its inverse, largest score, 1 / sum e^s, sum of the odds, sum of
+#: w, sum of target times distance from the largest score, sum of odds times w, sum of the next w.
+LANE_ROWS = 9
 #: A score that counts for nothing, where a list has ended.
 BEYOND = -1.7976931348623157e308
 # sum e^(s - top) is at most m, so the excess of a loss is at most the mean distance from the top:
@@ -59,7 +59,9 @@ def softmax_tile(
     for lane in range(LANES):
         lanes[LANES + lane] = 1.0 / lanes[lane]
         lanes[3 * LANES + lane] = 1.0 / lanes[3 * LANES + lane]
+        lanes[4 * LANES + lane] = 0.0
         lanes[5 * LANES + lane] = 0.0
+        lanes[7 * LANES + lane] = 0.0
     for i in range(length):
         row = tile[i * apart : (i + 1) * apart]
         out = singles[i * SINGLES * LANES : (i + 1) * SINGLES * LANES]
@@ -67,24 +69,45 @@ def softmax_tile(
             p = row[lane] * lanes[3 * LANES + lane]
             first = p - row[LANES + lane] * lanes[LANES + lane]
             inverse_rest = 1.0 / (1.0 - p)
+            w, odds = first * inverse_rest, p * inverse_rest
             row[lane] = p
-            row[LANES + lane] = first * inverse_rest
+            row[LANES + lane] = w
             row[2 * LANES + lane] = inverse_rest
-            lanes[5 * LANES + lane] += row[LANES + lane]
+            lanes[4 * LANES + lane] += odds
+            lanes[5 * LANES + lane] += w
+            lanes[7 * LANES + lane] += odds * w
             out[lane] = np.float32(first)
             out[LANES + lane] = np.float32(p * (1.0 - p))
-    for _ in range(order):
+    for added in range(0, order, 2):
         for lane in range(LANES):
-            lanes[4 * LANES + lane] = lanes[5 * LANES + lane]
-            lanes[5 * LANES + lane] = 0.0
+            w_times_odds = lanes[5 * LANES + lane] * lanes[4 * LANES + lane]
+            lanes[8 * LANES + lane] = w_times_odds - lanes[7 * LANES + lane]
         for i in range(length):
             row = tile[i * apart : (i + 1) * apart]
             out = singles[i * SINGLES * LANES : (i + 1) * SINGLES * LANES]
             for lane in range(LANES):
-                term = row[lane] * (lanes[4 * LANES + lane] - row[LANES + lane])
-                out[lane] += np.float32(term)  # summed in float32, as LightGBM does
-                row[LANES + lane] = term * row[2 * LANES + lane]
-                lanes[5 * LANES + lane] += row[LANES + lane]
+                p, inverse_rest = row[lane], row[2 * LANES + lane]
+                one = p * (lanes[5 * LANES + lane] - row[LANES + lane])
+                two = p * (lanes[8 * LANES + lane] - one * inverse_rest)
+                out[lane] += np.float32(one)  # summed in float32, as LightGBM does
+                out[lane] += np.float32(two)
+                row[LANES + lane] = two * inverse_rest
+        if added + 2 < order:
+            _sum_again(length, tile, lanes)
     store_tile(singles, SINGLES * LANES, starts, sizes, length, len(queries), grad)
     store_tile(singles[LANES:], SINGLES * LANES, starts, sizes, length, len(queries), hess)
     return n_left
+
+
+@kernel(part=True)
+def _sum_again(length, tile, lanes):
+    """Write the sums of w and of odds times w for two more orders."""
+    for lane in range(LANES):
+        lanes[5 * LANES + lane] = 0.0
+        lanes[7 * LANES + lane] = 0.0
+    for i in range(length):
+        row = tile[i * DOUBLES * LANES : (i + 1) * DOUBLES * LANES]
+        for lane in range(LANES):
+            w = row[LANES + lane]
+            lanes[5 * LANES + lane] += w
+            lanes[7 * LANES + lane] += row[lane] * row[2 * LANES + lane] * w

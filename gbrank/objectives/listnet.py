@@ -96,11 +96,13 @@ class ListNet(SoftmaxObjective):
         sizes = layout.sizes[layout.sizes > 0]
         top = np.repeat(np.maximum.reduceat(labels, starts), sizes) if len(labels) else labels
         mass = np.exp((labels - top) / self.temperature)
+        if len(mass):
+            mass /= np.repeat(np.add.reduceat(mass, starts), sizes)
         return mass, *self.query_state(layout.sizes)
 
     def kernel_params(self) -> tuple[Any, ...]:
         seed, middle, spread, anneal = 0, 0.0, 0.0, np.inf  # the target is the mass itself
-        return 0.0, self.kernel_order(), seed, middle, spread, anneal
+        return 0.0, self.kernel_order(), seed, middle, spread, anneal, 1.0
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int

@@ -310,7 +310,7 @@ class XENDCG(SoftmaxObjective):
             return step
         if self._draws_as_lightgbm:
             return *step, seed
-        return *step, seed, *self._interval()
+        return *step, seed, *self._interval(), 0.0
 
     def _interval(self) -> tuple[float, float, float]:
         """Return middle and width of gamma's interval, and the trees in which it shrinks by e."""

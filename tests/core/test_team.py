@@ -65,7 +65,26 @@ def test_an_error_is_raised_after_all_pieces_have_ended(in_caller, error):
 def test_a_runtime_that_gives_no_thread():
     calls = []
     teams.share_on_team(lambda *call: calls.append(call), 3, 2, lambda function, n: None)
-    assert calls == [(0, 0), (0, 1), (0, 2)]
+    assert sorted(calls) == [(0, 0), (0, 1), (0, 2)]
+
+
+@needs_team
+def test_a_thread_begins_with_the_rows_that_lightgbm_gives_it_in_its_own_loops():
+    begun, first = threading.Barrier(2, timeout=30), {}
+
+    def work(thread, piece):
+        if thread not in first:
+            first[thread] = piece
+            begun.wait()
+
+    share_pieces(work, 8, 2, in_lightgbm=True)
+    assert first == {0: 0, 1: 4}
+
+
+def test_a_thread_that_is_done_takes_what_others_come_to_last():
+    calls = []
+    teams.share_on_team(lambda *call: calls.append(call), 6, 2, lambda function, n: function(1))
+    assert calls == [(1, 3), (1, 4), (1, 5), (1, 2), (1, 1), (1, 0)]
 
 
 def test_none_without_lightgbm_or_such_a_function(monkeypatch):
