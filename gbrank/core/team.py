@@ -5,9 +5,9 @@ takes: threads of our own come late, or get half a core. Those that spin are the
 runtime itself hands them something to do. Only inside a training, where LightGBM has made these
 threads already: a fork ends them, and LightGBM in the child would wait for them for ever.
 
-Each thread begins with the rows that LightGBM's own loops give it. What a core wrote last lies in
-its cache, and to write there from another one took as long as xendcg itself, where the two cores
-had no cache in common.
+Each thread begins with the rows that LightGBM's own loops give it. What a core used last lies in
+its cache, and where two cores have none in common it takes as long as xendcg itself to write there
+from the other one.
 """
 
 import ctypes

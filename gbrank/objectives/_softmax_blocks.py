@@ -19,7 +19,7 @@ from gbrank.core import (
     random_uniform,
     zero_others,
 )
-from gbrank.objectives._kernels import zero_step
+from gbrank.objectives._kernels import claim, zero_step
 from gbrank.objectives._softmax import SOFTMAX_ROWS, softmax_step
 from gbrank.objectives._softmax_short import BEYOND, DOUBLES, LANE_ROWS, SINGLES, softmax_tile
 
@@ -52,6 +52,8 @@ def drawn_block(
         a, b = bounds[q], bounds[q + 1]
         if b - a <= longest_short and not left[q]:
             continue
+        if q + 1 < last and (bounds[q + 2] - b > longest_short or left[q + 1]):
+            claim(grad, hess, b, bounds[q + 2])
         if used[q]:
             if plain:
                 target, total = mass[a:b], mass_sum
@@ -119,7 +121,8 @@ def short_drawn_block(
             # would be waited for. What is kept in ``lanes`` only says that somebody needs it.
             lanes[0] = 0.0
             for row in range(bounds[window], bounds[window_end], 8):
-                lanes[0] += scores[row] + mass[row] + grad[row] + hess[row]
+                lanes[0] += scores[row] + mass[row]
+            claim(grad, hess, bounds[window], bounds[window_end])
         for begin in range(0, n_short, LANES):
             chosen = queries[begin : min(begin + LANES, n_short)]
             length = open_tile(chosen, LANES, bounds, starts, sizes)
