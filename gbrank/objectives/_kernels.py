@@ -27,7 +27,7 @@ def zero_step(grad, hess):
 
 @kernel(part=True)
 def claim(grad, hess, first, last):
-    """Touch rows that are written soon.
+    """Touch rows that are written soon, where there are several threads.
 
     LightGBM has read them since the step before, on other cores too: it takes a while until they
     are this core's alone again, in which it can do other work.

@@ -48,11 +48,12 @@ def drawn_block(
     """Write gradient and hessian of queries one after the other: long ones, and those ``left``."""
     spread_now = spread * exp(-iteration / anneal)
     plain = spread_now == 0.0 and middle == 0.0  # the target is the mass itself
+    has_company = last - first < len(bounds) - 1  # another thread has other queries
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
         if b - a <= longest_short and not left[q]:
             continue
-        if q + 1 < last and (bounds[q + 2] - b > longest_short or left[q + 1]):
+        if has_company and q + 1 < last and (bounds[q + 2] - b > longest_short or left[q + 1]):
             claim(grad, hess, b, bounds[q + 2])
         if used[q]:
             if plain:
@@ -122,7 +123,8 @@ def short_drawn_block(
             lanes[0] = 0.0
             for row in range(bounds[window], bounds[window_end], 8):
                 lanes[0] += scores[row] + mass[row]
-            claim(grad, hess, bounds[window], bounds[window_end])
+            if last - first < len(bounds) - 1:  # another thread has other queries
+                claim(grad, hess, bounds[window], bounds[window_end])
         for begin in range(0, n_short, LANES):
             chosen = queries[begin : min(begin + LANES, n_short)]
             length = open_tile(chosen, LANES, bounds, starts, sizes)
