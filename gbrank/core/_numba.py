@@ -16,17 +16,10 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
-from numba.extending import typeof_impl
 
-from gbrank.core.kernels import Kernel, no_collection
+from gbrank.core.kernels import no_collection
 
 _PACKAGE = Path(__file__).parents[1]
-
-
-@typeof_impl.register(Kernel)
-def _type_of_kernel(value: Kernel, _: Any) -> Any:
-    """Say to numba, which finds a kernel among the globals of another, what it is."""
-    return types.Dispatcher(value.inner)
 
 
 def make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:

@@ -55,6 +55,13 @@ class Kernel:
     def __reduce__(self) -> str:
         return self.py_func.__qualname__
 
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba asks for where it finds a kernel among the globals of a function."""
+        from numba import types
+
+        return types.Dispatcher(self.inner)
+
     def __getattr__(self, name: str) -> Any:
         # reached only where the instance has no such attribute
         if name not in ("dispatcher", "inner"):

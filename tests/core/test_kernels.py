@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -323,3 +324,17 @@ def test_kernels_from_the_disk_give_the_bits_of_those_just_compiled(tmp_path):
     fresh = run(GRADIENTS, NUMBA_CACHE_DIR=str(tmp_path))
     assert len(fresh.splitlines()) > 8
     assert run(GRADIENTS, NUMBA_CACHE_DIR=str(tmp_path)) == fresh
+
+
+def test_a_function_of_plain_numba_may_call_a_kernel_before_any_was_compiled():
+    code = """
+        import numba
+        from gbrank.core import exp
+
+        @numba.njit
+        def both(x):
+            return exp(x) + exp(-x)
+
+        print(both(0.0))
+    """
+    assert run(textwrap.dedent(code)).strip() == "2.0"
