@@ -279,3 +279,48 @@ def test_the_report_says_how_gaps_change():
     assert body[0][1].endswith("▲")
     one_level = {trial: r for trial, r in found.items() if trial.level == 0.0}
     assert make_change_rows(preset(), one_level) == []
+
+
+def outside(figure):
+    """Return texts that a figure cuts off; numbers at ticks beyond an axis are not drawn."""
+    from matplotlib.text import Text
+
+    figure.canvas.draw()
+    width, height = figure.canvas.get_width_height()
+    found = []
+    for text in figure.findobj(Text):
+        box = text.get_window_extent()
+        inside = box.x0 >= -1 and box.y0 >= -1 and box.x1 <= width + 1 and box.y1 <= height + 1
+        if text.get_text().strip("-\N{MINUS SIGN}.0123456789%") and text.get_visible() and not inside:
+            found.append(text.get_text())
+    return found
+
+
+@pytest.mark.parametrize("learners", [1, 2, 5])
+def test_no_figure_cuts_its_texts_off(learners):
+    pytest.importorskip("matplotlib")
+    from gbrank.noise import figures
+
+    baseline = "lambdamart(norm=False, truncation_level=100000)"
+    names = ("xendcg", "kl", "listnet", "cosine", "bregman_logistic")[:learners]
+    chosen = preset(objectives=(*names, baseline), baseline=baseline)
+    rng, found = np.random.default_rng(0), {}
+    for number in range(4):
+        for level in (0.0, 0.5):
+            for name in chosen.objectives:
+                values = rng.random(20)
+                trial = Trial("a", "labels", level, name, number)
+                found[trial] = result(values, np.arange(20) + 20 * number)
+    rows = make_rows(chosen, "x", found)
+    title = "target_types_sigir2017: share of training labels replaced (regularised trees)"
+    tables = {"a": rows}
+    figures.pyplot()
+    for figure in (
+        figures.against_noise(tables, title),
+        figures.each_against_noise(tables, f"{title}, learner by learner"),
+        figures.differences(tables, f"{title}, differences"),
+        figures.at_one_level([row for row in rows if row.level == 0.0], title),
+        figures.against_cutoffs(rows, title),
+    ):
+        assert outside(figure) == []
+        figures.pyplot().close(figure)
