@@ -291,7 +291,8 @@ def outside(figure):
     for text in figure.findobj(Text):
         box = text.get_window_extent()
         inside = box.x0 >= -1 and box.y0 >= -1 and box.x1 <= width + 1 and box.y1 <= height + 1
-        if text.get_text().strip("-\N{MINUS SIGN}.0123456789%") and text.get_visible() and not inside:
+        words = text.get_text().strip("-\N{MINUS SIGN}.0123456789%")
+        if words and text.get_visible() and not inside:
             found.append(text.get_text())
     return found
 
