@@ -39,7 +39,7 @@ def test_bruch(name):
 
 
 def test_bruch_with_all_pairs_and_with_the_settings_for_yahoo():
-    """As table 1 but for what their names say; no list of the paper's sets has 100,000 documents."""
+    """As table 1 but for what their names say; no list has 100,000 documents."""
     table = load_preset("bruch2021-table1").with_choices()
     pairs = load_preset("bruch2021-table1-all-pairs").with_choices()
     yahoo = load_preset("bruch2021-table1-yahoo").with_choices()
