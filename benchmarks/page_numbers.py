@@ -144,7 +144,9 @@ def recommend(to_root: str) -> str:
 
 def seen(to_root: str) -> str:
     """What RESULTS.md sees in the noise benchmark."""
-    return section("What can be seen")
+    return "\n".join(
+        line for line in section("What can be seen").splitlines() if not line.startswith("<!-- ")
+    )
 
 
 def speed(to_root: str) -> str:
