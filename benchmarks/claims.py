@@ -108,7 +108,8 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def small(p: float) -> str:
-    return "" if np.isnan(p) else "< .0001" if p < 1e-4 else f"{p:.2g}".replace("0.", ".", 1)
+    digits = 4 if f"{p:.2g}" == "0.05" else 2  # on which side of it is said
+    return "" if np.isnan(p) else "< .0001" if p < 1e-4 else f"{p:.{digits}g}".replace("0.", ".", 1)
 
 
 def spread(found: Comparison) -> str:
