@@ -30,6 +30,7 @@ def test_the_page_is_what_the_scripts_write():
     assert between((claims.BEGIN, claims.END)) == claims.page()
     assert between(depth.TABLE) == f"{depth.means_table()}\n"
     assert between(depth.SEEN) == f"{depth.seen()}\n"
+    assert between(depth.MISSING) == f"{depth.missing()}\n"
 
 
 @pytest.mark.parametrize("data", ["MQ2008", "MSLR_merged"])
@@ -109,6 +110,21 @@ def test_what_is_said_in_words():
     for each in above:
         mean, error = map(float, each.split(" ± "))
         assert mean > 2 * error
+
+
+def test_missing_values_by_plain_arithmetic():
+    values = defaultdict(list)
+    for row in kept("noise_missing", "results"):
+        if (row["noise"], row["setting"], float(row["level"])) == depth.COLUMNS["60% labels"]:
+            values[row["objective"]].append(float(row["ndcg@10"]))
+    shown = {name: f"{np.mean(found):.3f}".lstrip("0") for name, found in values.items()}
+    text = " ".join(depth.missing().split())
+    assert f"{shown[depth.PEER]} at 60%; ours" in text
+    assert f"({shown['catboost:YetiRank']} and {shown['catboost:QueryRMSE']} at 60%)" in text
+    assert f"{shown['floor:ridge']})" in text
+    assert max(float(shown[name]) for name in depth.boosted()) < min(
+        float(shown[name]) for name in ("catboost:YetiRank", "catboost:QueryRMSE", "floor:ridge")
+    )
 
 
 def test_how_much_is_luck():
