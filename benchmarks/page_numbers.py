@@ -132,7 +132,7 @@ def objectives(to_root: str) -> str:
 def section(title: str) -> str:
     """Return the text below a heading of RESULTS.md."""
     text = (RESULTS / "RESULTS.md").read_text(encoding="utf-8")
-    return re.search(rf"^## {title}\n\n(.*?)(?=\n\n## |\n\nThe same on|\Z)", text, re.M | re.S)[1]
+    return re.search(rf"^## {title}\n\n(.*?)(?=\n\n## |\n\n<!-- missing|\Z)", text, re.M | re.S)[1]
 
 
 def recommend(to_root: str) -> str:
@@ -144,7 +144,9 @@ def recommend(to_root: str) -> str:
 
 def seen(to_root: str) -> str:
     """What RESULTS.md sees in the noise benchmark."""
-    return section("What can be seen")
+    return "\n".join(
+        line for line in section("What can be seen").splitlines() if not line.startswith("<!-- ")
+    )
 
 
 def speed(to_root: str) -> str:

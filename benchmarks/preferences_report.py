@@ -222,23 +222,25 @@ def draw_ridges(results: Results, path: Path) -> None:
 
 
 def ridge_text(results: Results) -> str:
-    """Say how far the risk moves with lambda, for each set and form."""
+    """Say how far the risk moves with lambda, for each set and form, paired by seed."""
     lines = []
     for data_set in results.sets:
         for base, form in FORMS.items():
             wanted = [
                 r for r in results.rows if (r["set"], r["loss"]) == (data_set, "ridge" + base)
             ]
-            by_ridge: dict[float, list[float]] = {}
+            by_ridge: dict[float, dict[int, float]] = {}
             for row in wanted:
-                by_ridge.setdefault(row["ridge"], []).append(row["risk"])
+                by_ridge.setdefault(row["ridge"], {})[row["seed"]] = row["risk"]
             if not by_ridge:
                 continue
-            means = {ridge: float(np.mean(risks)) for ridge, risks in by_ridge.items()}
+            means = {ridge: float(np.mean([*of.values()])) for ridge, of in by_ridge.items()}
             low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+            seeds = by_ridge[low].keys() & by_ridge[high].keys()
+            widths = [by_ridge[high][seed] - by_ridge[low][seed] for seed in seeds]
             lines.append(
                 f"- {data_set}, {form}: from {means[low]:.4f} (lambda {low:g}) to "
-                f"{means[high]:.4f} (lambda {high:g}), a range of {means[high] - means[low]:.4f}."
+                f"{means[high]:.4f} (lambda {high:g}), a range of {cell(widths)}."
             )
     return "\n".join(lines)
 

@@ -9,6 +9,9 @@ version control, are written too.
 import sys
 from pathlib import Path
 
+import claims
+import depth
+import gap_change
 import preferences_report
 import quality
 
@@ -27,6 +30,11 @@ def main() -> int:
     print(RESULTS / "quality.md")
     preferences_report.write_report(RESULTS / "preferences")
     print(RESULTS / "preferences" / "README.md")
+    gap_change.main()
+    print(RESULTS / "gap_change.md")
+    depth.main()
+    claims.main()
+    print(RESULTS / "RESULTS.md")
     return code
 
 

@@ -2,8 +2,9 @@
 
 ``PRESET.tar.xz`` holds ``trials.csv``, a row for each trial; ``runs.json``, what was run on each
 data set and which queries were tested; and ``values/DATA.npy``, the metrics of every test query.
-Values of one query stand together there, over all trials: it takes few different ones, so that the
-file is less than half as large as it would be trial by trial.
+Values of one query stand together there, over all trials, and its metrics of a trial next to each
+other (in Fortran's order): it takes few different ones, so that the file is less than half as large
+as it would be trial by trial.
 """
 
 import csv
@@ -141,5 +142,5 @@ def _unpack(plain: bytes) -> list[Run]:
 
 def _as_npy(values: np.ndarray) -> bytes:
     file = io.BytesIO()
-    np.save(file, np.ascontiguousarray(values, dtype="<f4"), allow_pickle=False)
+    np.save(file, np.asfortranarray(values, dtype="<f4"), allow_pickle=False)
     return file.getvalue()

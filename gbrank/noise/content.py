@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gbrank.noise.changes import ChangeRow
 from gbrank.noise.contestants import is_learner
 from gbrank.noise.figures import curves_of
 from gbrank.noise.kinds import axis_of, kind_of, level_text, title_of
@@ -47,6 +48,7 @@ class Section:
     figures: dict[str, list[tuple[str, str]]]
     provenance: dict[str, str]
     results: dict[Trial, Result] = field(repr=False)
+    change_rows: list[ChangeRow] = field(default_factory=list)
 
     @property
     def title(self) -> str:
@@ -247,6 +249,37 @@ def settings_table(section: Section, noise: str) -> tuple[str, Table] | None:
     caption = f"{metric} with settings {first} minus {metric} with settings {other}"
     heads = ["objective", *(level_text(noise, level) for level in levels)]
     return said + ".", (caption, heads, body)
+
+
+def change_tables(section: Section, noise: str) -> list[Table]:
+    """Return how gaps change from the lowest level to the highest: a table for each setting."""
+    made = []
+    rows = [row for row in section.change_rows if row.noise == noise]
+    for setting in dict.fromkeys(row.setting for row in rows):
+        of_setting = [row for row in rows if row.setting == setting]
+        first = of_setting[0]
+        body = [
+            [
+                f"{row.objective} against {row.against}",
+                f"{row.change:+.4f}"
+                + ("" if np.isnan(row.low) else f" [{row.low:+.4f}, {row.high:+.4f}]")
+                + MARKS[row.verdict],
+                f"{row.trials}",
+                f"{row.test_sets}",
+                "" if np.isnan(row.p_trials) else f"{row.p_trials:.2g}",
+                "" if np.isnan(row.p_trials_holm) else f"{row.p_trials_holm:.2g}",
+            ]
+            for row in of_setting
+        ]
+        caption = (
+            f"Which degrades faster? Change of the gap in {first.metric} from "
+            f"{level_text(noise, first.lowest)} to {level_text(noise, first.highest)}, settings "
+            f"{setting}: above 0, the first of the two degrades more slowly; 95% interval and "
+            "paired t-test over trials, those of the same test queries averaged first"
+        )
+        heads = ["comparison", "change of the gap", "trials", "test sets", "p", "p, Holm"]
+        made.append((caption, heads, body))
+    return made
 
 
 def setting_cell(row: SettingRow) -> str:

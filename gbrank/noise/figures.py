@@ -3,6 +3,7 @@
 Settings of the trees stand side by side in one plot, and floors in all of them.
 """
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -97,11 +98,11 @@ def against_noise(tables: BySetting, title: str) -> Any:
         _label_ends(axes, ends)
         _noise_axis(axes, rows)
         _mark_gain(axes, table)
-        axes.set_title(title if len(tables) == 1 else f"{setting} trees", loc="left")
+        if len(tables) > 1:
+            axes.set_title(f"{setting} trees", loc="left")
         axes.grid(alpha=0.25)
     grid[0, 0].set_ylabel(f"{shown_metric(rows)} on clean test queries (higher is better)")
-    if len(tables) > 1:
-        figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+    _title(figure, title)
     return figure
 
 
@@ -142,11 +143,30 @@ def each_against_noise(tables: BySetting, title: str) -> Any:
                 style = {"color": color, "linewidth": 1.4, "marker": "o", "markersize": 3,
                          "label": f"{setting} trees"}  # fmt: skip
                 _line(axes, mine, style, band=_has_bands(rows))
-        axes.set_title(name, fontsize=8, fontweight="normal")
+        _name_panel(axes, name)
     _limit_to_means(grid.flat[0], rows)
     _finish_panels(figure, grid, rows, len(learners), title)
-    figure.supylabel(f"{shown_metric(rows)} on clean test queries", fontsize=9)
+    _label_side(figure, f"{shown_metric(rows)} on clean test queries")
     return figure
+
+
+def _title(figure: Any, text: str) -> None:
+    lines = _wrapped(text, figure.get_figwidth() - 0.1, 10)
+    figure.suptitle(lines, x=0.01, ha="left", fontsize=10, fontweight="bold")
+
+
+def _wrapped(text: str, inches: float, size: float) -> str:
+    """Break a text into lines that fit, a letter being two thirds of its size wide on average."""
+    return textwrap.fill(text, max(10, int(inches * 72 / (0.66 * size))))
+
+
+def _label_side(figure: Any, text: str) -> None:
+    figure.supylabel(_wrapped(text, figure.get_figheight() - 0.1, 9), fontsize=9)
+
+
+def _name_panel(axes: Any, name: str) -> None:
+    inches = 0.8 * axes.figure.get_figwidth() / axes.get_gridspec().ncols
+    axes.set_title(_wrapped(name, inches, 8), fontsize=8, fontweight="normal")
 
 
 def _panels(count: int, **options: Any) -> tuple[Any, Any]:
@@ -177,7 +197,7 @@ def _finish_panels(figure: Any, grid: Any, rows: list[Row], count: int, title: s
         figure.legend(
             named.values(), named, loc="outside lower center", ncols=4, frameon=False, fontsize=8
         )
-    figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+    _title(figure, title)
 
 
 def shown_metric(rows: list[Row]) -> str:
@@ -268,13 +288,13 @@ def differences(tables: BySetting, title: str) -> Any:
                 axes.plot(row.level, row.difference, "o", color=color, markersize=4.5,
                           markerfacecolor=color if full else "white")  # fmt: skip
         own = not is_learner(name)  # floors may be far away
-        axes.set_title(f"{name} (own scale)" if own else name, fontsize=8, fontweight="normal")
+        _name_panel(axes, f"{name} (own scale)" if own else name)
         if not own:
             axes.set_ylim(*limits)
     _finish_panels(figure, grid, compared, len(names), title)
     against = sorted({row.against for row in compared})
     what = against[0] if len(against) == 1 else "its counterpart"
-    figure.supylabel(f"{shown_metric(compared)} minus that of {what}", fontsize=9)
+    _label_side(figure, f"{shown_metric(compared)} minus that of {what}")
     return figure
 
 
@@ -300,7 +320,7 @@ def at_one_level(rows: list[Row], title: str) -> Any:
     )
     display.plot(axes)
     axes.set_xlabel(f"{shown_metric(rows)}: mean and 95% interval over {rows[0].trials} trials")
-    axes.set_title(title, loc="left")
+    _title(figure, title)
     return figure
 
 
@@ -329,7 +349,7 @@ def against_cutoffs(rows: list[Row], title: str) -> Any:
         axes.grid(alpha=0.25)
         axes.legend(frameon=False, fontsize=8)
     grid[0, 0].set_ylabel(f"NDCG@k, mean over {rows[0].trials} trials")
-    figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+    _title(figure, title)
     return figure
 
 
@@ -384,7 +404,7 @@ def against_trees(curves: dict[str, np.ndarray], baseline: str, title: str) -> A
         axes.set_xlabel("trees")
         axes.grid(alpha=0.25)
         axes.legend(frameon=False)
-    figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+    _title(figure, title)
     return figure
 
 

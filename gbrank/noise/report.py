@@ -6,10 +6,12 @@ from itertools import groupby
 from pathlib import Path
 
 from gbrank.core import atomic_file
+from gbrank.noise.changes import make_change_rows
 from gbrank.noise.checks import check_no_link, check_preset
 from gbrank.noise.content import (
     METHOD,
     Section,
+    change_tables,
     curve_tables,
     findings,
     noise_table,
@@ -55,7 +57,9 @@ def write_report(folder: Path) -> list[Section]:
             figures = {}
             if _can_draw():
                 figures = draw_all(preset, data, rows, results, check_no_link(folder / "figures"))
-            sections.append(Section(preset, data, rows, others, figures, facts, results))
+            changes = make_change_rows(preset, results)
+            section = Section(preset, data, rows, others, figures, facts, results, changes)
+            sections.append(section)
         if not sections:
             raise StoreError(f"{folder} holds no finished trials")
         write_csv([row for section in sections for row in section.rows], folder / "results.csv")
@@ -165,6 +169,8 @@ def blocks_of(section: Section, number: int) -> Iterator[Block]:
         settings = len({row.setting for row in section.rows if row.noise == noise})
         for place, table in enumerate(tables(section, noise)):
             yield "table" if place < settings else "folded", *table
+        for table in change_tables(section, noise):
+            yield "folded", *table
     if by_paper:
         yield "heading", "By the paper's own test"
         yield "text", by_paper[0]

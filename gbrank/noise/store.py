@@ -18,6 +18,7 @@ from typing import Any
 from gbrank.core import check_file
 from gbrank.noise.archive import SUFFIX, Run, read_archive, write_archive
 from gbrank.noise.checks import (
+    LONGEST_TEXT,
     UNREADABLE,
     check_name,
     check_no_link,
@@ -42,6 +43,16 @@ create table if not exists trials (
 );
 create table if not exists imported (name text primary key, digest text);
 """
+
+
+_THEN = "; then "
+
+
+def join_commands(earlier: str, command: str) -> str:
+    """Return the commands that trials come from, one after the other, each of them once."""
+    known = earlier.split(_THEN) if earlier else []
+    joined = _THEN.join(dict.fromkeys([*known, *([command] if command else [])]))
+    return joined if len(joined) <= LONGEST_TEXT else earlier
 
 
 class StoreError(Exception):
@@ -193,7 +204,8 @@ class Store:
     ) -> dict[str, str]:
         """Note what is run; refuse to mix it with trials of another definition or other data.
 
-        What several commands ask for of one preset is joined. Returns the provenance of the first.
+        What several commands ask for of one preset is joined, and so are the commands. Returns the
+        provenance of the first.
         """
         check_name("the name of a data set", data)
         check_preset(preset)
@@ -222,6 +234,13 @@ class Store:
                     (joined, preset.name, data),
                 )
         kept: dict[str, str] = json.loads(first)
+        commands = join_commands(kept.get("command", ""), provenance.get("command", ""))
+        if commands != kept.get("command", ""):
+            with self._clear_errors():
+                self._base.execute(
+                    "update runs set provenance = ? where preset = ? and data = ?",
+                    (json.dumps(kept | {"command": commands}), preset.name, data),
+                )
         return kept
 
     def add(self, preset: str, data: str, trial: Trial, result: Result, seconds: float) -> None:

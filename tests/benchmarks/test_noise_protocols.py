@@ -38,6 +38,24 @@ def test_bruch(name):
     assert ("listnet" in preset.objectives) == (name == "bruch2021-table1")
 
 
+def test_bruch_with_all_pairs_and_with_the_settings_for_yahoo():
+    """As table 1 but for what their names say; no list has 100,000 documents."""
+    table = load_preset("bruch2021-table1").with_choices()
+    pairs = load_preset("bruch2021-table1-all-pairs").with_choices()
+    yahoo = load_preset("bruch2021-table1-yahoo").with_choices()
+    for other in (pairs, yahoo):
+        for what in ("model", "split", "trials", "metrics", "alpha", "test_of_paper", "noises"):
+            assert getattr(other, what) == getattr(table, what), what
+        assert len(other.comparisons()) == 3
+    assert pairs.settings == table.settings
+    assert set(pairs.objectives) - set(table.objectives) == {
+        "lambdamart(norm=False, truncation_level=100000)"
+    }
+    assert yahoo.objectives == table.objectives
+    changed = {"num_leaves": 200, "min_data_in_leaf": 100}
+    assert yahoo.settings["paper"] == table.settings["paper"] | changed
+
+
 def test_bruch_objectives():
     assert get_objective("lambdamart").value_of("sigmoid") == 1.0
     assert get_objective("xendcg").gamma == "uniform"  # drawn again in each iteration

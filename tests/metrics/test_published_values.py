@@ -8,12 +8,20 @@ from gbrank.metrics import (
     average_precision_score,
     dcg_score,
     ndcg_score,
+    pairwise_disagreement,
     precision_at_k,
     recall_at_k,
     reciprocal_rank_score,
 )
 
+
+def ordered_pairs(*arguments, **options):
+    """Ordered pair accuracy, which a list without a pair has not: both call it 0."""
+    return 1.0 - pairwise_disagreement(*arguments, **{**options, "empty": 1.0})
+
+
 METRICS = {
+    "opa": ordered_pairs,
     "mrr": reciprocal_rank_score,
     "recall": recall_at_k,
     "precision": precision_at_k,
@@ -77,7 +85,12 @@ RAX = [
         {},
         (3 / log2(1 + 1) + 1 / log2(1 + 3)) / (3 + 1 / log2(1 + 2)),
     ),
-    *((THREE_RELEVANT, name, {"k": 1}, 0.0) for name in METRICS),
+    (TWO_RELEVANT, "opa", {}, 2 / 4),
+    (OTHER_ORDER, "opa", {}, 0 / 4),
+    (FIRST_OF_PAIR, "opa", {}, 1 / 2),
+    (SECOND_OF_PAIR, "opa", {}, 2 / 3),
+    (NONE_RELEVANT, "opa", {}, 0.0),
+    *((THREE_RELEVANT, name, {"k": 1}, 0.0) for name in METRICS if name != "opa"),
     (THREE_RELEVANT, "mrr", {"k": 3}, 1 / 2),
     (THREE_RELEVANT, "recall", {"k": 3}, 2 / 3),
     (THREE_RELEVANT, "precision", {"k": 3}, 2 / 3),
@@ -121,6 +134,176 @@ TENSORFLOW = [
     (IN_ORDER, "ndcg", {}, 0.679685),
     (FALLING, "ndcg", {}, 0.95176),
     (SORTED_RANKS, "ndcg", {}, 1.0),
+]
+
+# --- TensorFlow Ranking: metrics_impl_test.py, in the order of that file --------------------------
+# What it masks or pads is left out here; a hit is a recall where one document is relevant.
+
+FIRST = ("first of three", [1, 0, 0], [3.0, 2.0, 1.0])
+MIDDLE = ("second of three", [0, 1, 0], [3.0, 2.0, 1.0])
+LAST = ("third of three", [0, 0, 1], [3.0, 2.0, 1.0])
+BLANK = ("blank", [0, 0, 0], [1.0, 3.0, 2.0])
+PAIR = ("pair in order", [0, 1], [1.0, 2.0])
+UP = ("two of three", [0, 1, 1], [1.0, 2.0, 3.0])
+MASKED = ("masked", [0, 1, 0, 1], [5.0, 3.0, 2.0, 1.0])
+FOUR_LAST = ("third of four", [0, 0, 1, 0], [1.0, 3.0, 2.0, 4.0])
+ENDS = ("graded ends", [1, 0, 2], [1.0, 2.0, 3.0])
+FIRST_AND_LAST = ("first and last", [1, 0, 1], [1.0, 3.0, 2.0])
+TOP_TWO = ("top two", [0, 1, 1], [1.0, 3.0, 4.0])
+BOTH = ("two of four", [0, 0, 1, 1], [1.0, 3.0, 2.0, 4.0])
+ONE_OF_FOUR = ("one of four", [0, 0, 1, 0], [4.0, 1.0, 3.0, 2.0])
+OUTER = ("outer two", [1, 0, 1], [3.0, 2.0, 1.0])
+OUTER_GRADED = ("outer two, graded", [1, 0, 2], [3.0, 2.0, 1.0])
+TWO_LEFT = ("masked to two", [0, 1], [4.0, 3.0])
+GRADES = ("three grades", [0, 2, 1, 3], [3.0, 4.0, 1.0, 2.0])
+SECOND_THIRD = ("second and third", [0, 1, 1], [1.0, 3.0, 2.0])
+THIRD_OF_FOUR = ("ragged four", [0, 0, 1, 0], [1.0, 4.0, 3.0, 2.0])
+TWO_BELOW = ("ragged three", [1, 1, 0], [1.0, 3.0, 2.0])
+GRADED = ("graded", [0, 3, 1, 0], [4.0, 3.0, 2.0, 1.0])
+THREE_LEFT = ("masked to three", [2, 1, 0], [1.0, 3.0, 2.0])
+RAGGED = ("ragged, two of four", [1, 1, 0, 0], [4.0, 1.0, 2.0, 3.0])
+OF_THREE = ("first and third", [1, 1, 0], [3.0, 1.0, 2.0])
+
+
+def tenth(rank):
+    """The discount of their own in two of their tests."""
+    return 1 / (rank + 10)
+
+
+BEST_OF_GRADED = 7 / log2(2) + 1 / log2(3)
+TENSORFLOW_LISTS = [
+    # MRR
+    (ONE, "mrr", {}, 1 / 2),
+    (BLANK, "mrr", {}, 0.0),
+    (ONE, "mrr", {"k": 1}, 0.0),
+    *((FIRST, "mrr", {"k": k}, 1.0) for k in (1, 2, 6)),
+    *((MIDDLE, "mrr", {"k": k}, value) for k, value in ((1, 0.0), (2, 1 / 2), (6, 1 / 2))),
+    *((LAST, "mrr", {"k": k}, value) for k, value in ((1, 0.0), (2, 0.0), (6, 1 / 3))),
+    (PAIR, "mrr", {}, 1.0),
+    (("ragged", [0, 1, 0], [1.0, 2.0, 3.0]), "mrr", {}, 1 / 2),
+    (UP, "mrr", {}, 1.0),
+    # hits
+    (ONE, "recall", {}, 1.0),
+    (ONE, "recall", {"k": 1}, 0.0),
+    *((FIRST, "recall", {"k": k}, 1.0) for k in (1, 2, 6)),
+    *((MIDDLE, "recall", {"k": k}, value) for k, value in ((1, 0.0), (2, 1.0), (6, 1.0))),
+    *((LAST, "recall", {"k": k}, value) for k, value in ((1, 0.0), (2, 0.0), (6, 1.0))),
+    (PAIR, "recall", {"k": 1}, 1.0),
+    # recall
+    (BLANK, "recall", {}, 0.0),
+    (MASKED, "recall", {"k": 3}, 1 / 2),
+    (FOUR_LAST, "recall", {"k": 2}, 0 / 1),
+    (ENDS, "recall", {"k": 2}, 1 / 2),
+    *((ONE, "recall", {"k": k}, value) for k, value in ((2, 1.0), (6, 1.0))),
+    (FIRST_AND_LAST, "recall", {"k": 2}, 1 / 2),
+    (TOP_TWO, "recall", {"k": 2}, 1.0),
+    # precision; without a cut-off, or beyond the list, theirs is at its length
+    (ONE, "precision", {"k": 3}, 1 / 3),
+    (BLANK, "precision", {"k": 3}, 0.0),
+    (BOTH, "precision", {"k": 4}, 2 / 4),
+    (ONE_OF_FOUR, "precision", {"k": 4}, 1 / 4),
+    *((OUTER, "precision", {"k": k}, value) for k, value in ((1, 1 / 1), (2, 1 / 2), (3, 2 / 3))),
+    *((MIDDLE, "precision", {"k": k}, value) for k, value in ((1, 0 / 1), (2, 1 / 2), (3, 1 / 3))),
+    *((LAST, "precision", {"k": k}, value) for k, value in ((1, 0 / 1), (2, 0 / 2), (3, 1 / 3))),
+    (TWO_LEFT, "precision", {"k": 2}, 1 / 2),
+    (FOUR_LAST, "precision", {"k": 4}, 1 / 4),
+    (ENDS, "precision", {"k": 3}, 2 / 3),
+    # MAP
+    (MIDDLE, "map", {}, (1 / 2) / 1),
+    (GRADES, "map", {}, (1 + 2 / 3 + 3 / 4) / 3),
+    (BLANK, "map", {}, 0.0),
+    (ONE, "map", {}, (1 / 2) / 1),
+    (SECOND_THIRD, "map", {}, (1 / 1 + 2 / 2) / 2),
+    (THIRD_OF_FOUR, "map", {}, (1 / 2) / 1),
+    (TWO_BELOW, "map", {}, (1 / 1 + 2 / 3) / 2),
+    *((OUTER_GRADED, "map", {"k": k}, value) for k, value in ((1, 1 / 2), (2, 1 / 2))),
+    (OUTER_GRADED, "map", {"k": 6}, (1 + 2 / 3) / 2),
+    *((MIDDLE, "map", {"k": k}, value) for k, value in ((1, 0 / 1), (2, 1 / 2), (6, 1 / 2))),
+    *((LAST, "map", {"k": k}, value) for k, value in ((1, 0 / 1), (2, 0 / 1), (6, 1 / 3))),
+    # NDCG
+    (MIDDLE, "ndcg", {}, (1 / log2(3)) / (1 / log2(2))),
+    (BLANK, "ndcg", {}, 0.0),
+    (GRADED, "ndcg", {}, (7 / log2(3) + 1 / log2(4)) / BEST_OF_GRADED),
+    (
+        GRADED,
+        "ndcg",
+        {"gain": lambda label: label / 2},
+        (1.5 / log2(3) + 0.5 / log2(4)) / (1.5 / log2(2) + 0.5 / log2(3)),
+    ),
+    (
+        GRADED,
+        "ndcg",
+        {"discount": tenth},
+        (7 / (2 + 10) + 1 / (3 + 10)) / (7 / (1 + 10) + 1 / (2 + 10)),
+    ),
+    (THREE_LEFT, "ndcg", {}, (3 / log2(4) + 1 / log2(2)) / (3 / log2(2) + 1 / log2(3))),
+    (RAGGED, "ndcg", {}, (1 / log2(2) + 1 / log2(5)) / (1 / log2(2) + 1 / log2(3))),
+    (OF_THREE, "ndcg", {}, (1 / log2(2) + 1 / log2(4)) / (1 / log2(2) + 1 / log2(3))),
+    (OUTER_GRADED, "ndcg", {"k": 1}, (1 / log2(2)) / (3 / log2(2))),
+    (OUTER_GRADED, "ndcg", {"k": 2}, (1 / log2(2)) / (3 / log2(2) + 1 / log2(3))),
+    (
+        OUTER_GRADED,
+        "ndcg",
+        {"k": 6},
+        (1 / log2(2) + 3 / log2(4)) / (3 / log2(2) + 1 / log2(3)),
+    ),
+    *((MIDDLE, "ndcg", {"k": k}, value) for k, value in ((1, 0.0), (2, 1 / log2(3)))),
+    (MIDDLE, "ndcg", {"k": 6}, 1 / log2(3)),
+    *((LAST, "ndcg", {"k": k}, value) for k, value in ((1, 0.0), (2, 0.0), (6, 1 / log2(4)))),
+    # DCG
+    (MIDDLE, "dcg", {}, 1 / log2(3)),
+    (BLANK, "dcg", {}, 0.0),
+    (GRADED, "dcg", {}, 7 / log2(3) + 1 / log2(4)),
+    (GRADED, "dcg", {"gain": lambda label: label / 2}, 1.5 / log2(3) + 0.5 / log2(4)),
+    (GRADED, "dcg", {"discount": tenth}, 7 / (2 + 10) + 1 / (3 + 10)),
+    (THREE_LEFT, "dcg", {}, 3 / log2(4) + 1 / log2(2)),
+    (RAGGED, "dcg", {}, 1 / log2(2) + 1 / log2(5)),
+    (OF_THREE, "dcg", {}, 1 / log2(2) + 1 / log2(4)),
+    *((OUTER_GRADED, "dcg", {"k": k}, 1 / log2(2)) for k in (1, 2)),
+    (OUTER_GRADED, "dcg", {"k": 6}, 1 / log2(2) + 3 / log2(4)),
+    *((MIDDLE, "dcg", {"k": k}, value) for k, value in ((1, 0.0), (2, 1 / log2(3)))),
+    (MIDDLE, "dcg", {"k": 6}, 1 / log2(3)),
+    *((LAST, "dcg", {"k": k}, value) for k, value in ((1, 0.0), (2, 0.0), (6, 1 / log2(4)))),
+    # ordered pairs
+    (MIDDLE, "opa", {}, 1 / 2),
+    (BLANK, "opa", {}, 0.0),
+    (("graded pairs", [1, 3, 0, 1], [4.0, 3.0, 2.0, 1.0]), "opa", {}, 3 / 5),
+    (("masked pairs", [2, 1, 0], [4.0, 2.0, 3.0]), "opa", {}, 2 / 3),
+    (("ragged pairs", [1, 0, 1, 0], [4.0, 1.0, 2.0, 3.0]), "opa", {}, 3 / 4),
+    (("pairs of three", [1, 0, 1], [3.0, 1.0, 2.0]), "opa", {}, 2 / 2),
+]
+
+# --- Rax, lists named by segments: query ids here, in any order -----------------------------------
+
+SCORES = [0.0, 1.0, 2.0, 3.0, 4.0, 7.0, 5.0, 6.0]
+LABELS = [0, 1, 2, 0, 0, 0, 2, 1]
+SEGMENTS = [0, 1, 0, 1, 1, 2, 4, 2]  # ranks of the relevant: 1; 3; 2; 1
+IN_BATCH = [0, 0, 1, 1, 2, 3, 3, 4]  # 1; 2; none; 2; 1
+KEPT, OF_KEPT = [0, 1, 2, 4, 5, 7], [0, 0, 1, 1, 2, 4]  # without two masked ones: 1; 2; none; 1
+RAX_SEGMENTS = [
+    (SEGMENTS, "mrr", {}, (1 + 1 / 3 + 1 / 2 + 1) / 4),
+    (SEGMENTS, "precision", {"k": 1}, (1 + 0 + 0 + 1) / 4),
+    (SEGMENTS, "recall", {"k": 1}, (1 + 0 + 0 + 1) / 4),
+    (SEGMENTS, "map", {}, (1 + 1 / 3 + 1 / 2 + 1) / 4),
+    (SEGMENTS, "dcg", {}, (3 + 1 / log2(4) + 1 / log2(3) + 3) / 4),
+    (SEGMENTS, "ndcg", {}, (1 + 1 / log2(4) + 1 / log2(3) + 1) / 4),
+    (SEGMENTS, "mrr", {"k": 2}, (1 + 0 + 1 / 2 + 1) / 4),
+    (SEGMENTS, "recall", {"k": 2}, (1 + 0 + 1 + 1) / 4),
+    (SEGMENTS, "map", {"k": 2}, (1 + 0 + 1 / 2 + 1) / 4),
+    (SEGMENTS, "dcg", {"k": 2}, (3 + 0 + 1 / log2(3) + 3) / 4),
+    (SEGMENTS, "ndcg", {"k": 2}, (1 + 0 + 1 / log2(3) + 1) / 4),
+    (IN_BATCH, "mrr", {}, (1 + 1 / 2 + 0 + 1 / 2 + 1) / 5),
+    (IN_BATCH, "precision", {"k": 1}, (1 + 0 + 0 + 0 + 1) / 5),
+    (IN_BATCH, "recall", {"k": 1}, (1 + 0 + 0 + 0 + 1) / 5),
+    (IN_BATCH, "map", {}, (1 + 1 / 2 + 0 + 1 / 2 + 1) / 5),
+    (IN_BATCH, "dcg", {}, (1 + 3 / log2(3) + 0 + 3 / log2(3) + 1) / 5),
+    (IN_BATCH, "ndcg", {}, (1 + 1 / log2(3) + 0 + 1 / log2(3) + 1) / 5),
+    (OF_KEPT, "mrr", {}, (1 + 1 / 2 + 0 + 1) / 4),
+    (OF_KEPT, "precision", {"k": 1}, (1 + 0 + 0 + 1) / 4),
+    (OF_KEPT, "recall", {"k": 1}, (1 + 0 + 0 + 1) / 4),
+    (OF_KEPT, "map", {}, (1 + 1 / 2 + 0 + 1) / 4),
+    (OF_KEPT, "dcg", {}, (1 + 3 / log2(3) + 0 + 1) / 4),
+    (OF_KEPT, "ndcg", {}, (1 + 1 / log2(3) + 0 + 1) / 4),
 ]
 
 # --- ranx: tests/unit/ranx/metrics_test.py --------------------------------------------------------
@@ -179,6 +362,22 @@ def test_values_of_tensorflow_ranking(row):
 def test_values_of_ranx(row):
     (_, labels, scores), name, options, value = row
     found = METRICS[name](labels, scores, group=[len(labels)], **options)
+    assert found == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize("row", TENSORFLOW_LISTS, ids=name_of)
+def test_values_of_lists_of_tensorflow_ranking(row):
+    (_, labels, scores), name, options, value = row
+    found = METRICS[name](labels, scores, group=[len(labels)], empty=0.0, **options)
+    assert found == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize("row", RAX_SEGMENTS, ids=lambda row: f"{row[1]}-{row[0]}-{row[2]}")
+def test_segments_of_rax(row):
+    qid, name, options, value = row
+    rows = range(len(LABELS)) if len(qid) == len(LABELS) else KEPT
+    labels, scores = [LABELS[i] for i in rows], [SCORES[i] for i in rows]
+    found = METRICS[name](labels, scores, qid=qid, empty=0.0, **options)
     assert found == pytest.approx(value, abs=1e-12)
 
 

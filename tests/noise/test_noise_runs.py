@@ -1,16 +1,20 @@
 """Runs that are killed, interrupted, doubled or spread over processes give the same digits."""
 
+import io
 import os
 import random
 import shutil
 import signal
 import sqlite3
+import tarfile
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gbrank.noise.archive import read_archive
+from gbrank.noise.store import join_commands
 
 pytest.importorskip("matplotlib")
 
@@ -151,6 +155,40 @@ def test_a_run_goes_on_from_the_compressed_file_alone(noise, tiny, finished, tmp
     assert f"{N_TRIALS} trials, {N_TRIALS // 2} are finished" in err
     assert {trial: kept_trials(tmp_path)[trial] for trial in first} == first
     check_same_tables(tmp_path, finished)
+
+
+def test_metrics_of_a_trial_stand_together_and_older_files_are_read(finished, tmp_path):
+    """Files from before had the values of each metric one after the other."""
+    with tarfile.open(finished / "tiny.tar.xz") as archive:
+        members = {name: archive.extractfile(name).read() for name in archive.getnames()}
+    [name] = [name for name in members if name.startswith("values/")]
+    values = np.load(io.BytesIO(members[name]))
+    assert values.flags.f_contiguous
+    assert not values.flags.c_contiguous
+    older = io.BytesIO()
+    np.save(older, np.ascontiguousarray(values))
+    with tarfile.open(tmp_path / "tiny.tar.xz", "w:xz") as archive:
+        for each, content in (members | {name: older.getvalue()}).items():
+            head = tarfile.TarInfo(each)
+            head.size = len(content)
+            archive.addfile(head, io.BytesIO(content))
+    assert kept_trials(tmp_path) == kept_trials(finished)
+
+
+def test_commands_of_several_goes_are_named(noise, tiny, tmp_path):
+    def commands():
+        [run] = read_archive(tmp_path / "tiny.tar.xz")
+        return run.provenance["command"].split("; then ")
+
+    first = ("--objectives", "floor:ridge", "--jobs", 1, "--out", tmp_path)
+    assert noise("run", tiny, "--trials", 1, *first)[0] == 0
+    assert len(commands()) == 1
+    assert noise("run", tiny, *first)[0] == 0
+    assert noise("run", tiny, *first)[0] == 0  # the same again is not named again
+    assert len(commands()) == 2
+    assert "--trials 1" in commands()[0]
+    assert "--trials" not in commands()[1]
+    assert join_commands("a" * 9_990, "b" * 30) == "a" * 9_990  # a result has no longer texts
 
 
 def test_report_of_the_compressed_file_alone(noise, finished, tmp_path):

@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from gbrank.metrics import bootstrap_intervals, compare
-from gbrank.noise.content import Section, paper_table
+from gbrank.noise.changes import make_change_rows
+from gbrank.noise.content import Section, change_tables, paper_table
 from gbrank.noise.figures import curves_of
 from gbrank.noise.presets import Noise, Preset
 from gbrank.noise.tables import (
@@ -208,3 +209,119 @@ def test_curves_are_those_of_one_level_and_setting():
     curves = curves_of(found, "labels", "a", 0.5)
     np.testing.assert_allclose(curves["kl"], [[0.7, 0.5], [1.7, 0.5]])  # cut to the shortest
     assert curves_of(found, "labels", "b", 0.5) == {}
+
+
+def degrading(seed=0, n_trials=6):
+    """Trials in which xendcg loses .1 less than listnet from level 0 to .5, and kl as much."""
+    rng, found = np.random.default_rng(seed), {}
+    for number in range(n_trials):
+        queries = np.arange(20) + 100 * (number // 2)  # pairs of trials test the same queries
+        for level in (0.0, 0.2, 0.5):
+            for objective, slope in (("xendcg", 0.2), ("kl", 0.4), ("listnet", 0.4)):
+                values = 0.9 - slope * level * 2 + 0.01 * rng.normal(size=20)
+                found[Trial("a", "labels", level, objective, number)] = result(values, queries)
+    return found
+
+
+def test_change_of_the_gap_is_paired_over_trials():
+    found = degrading()
+    rows = {row.objective: row for row in make_change_rows(preset(), found)}
+    assert set(rows) == {"xendcg", "kl"}  # both against the baseline
+    for name, row in rows.items():
+
+        def gap(level, number, name=name):
+            means = [
+                found[Trial("a", "labels", level, each, number)].means["ndcg@10"]
+                for each in (name, "listnet")
+            ]
+            return means[0] - means[1]
+
+        changes = [gap(0.5, number) - gap(0.0, number) for number in range(6)]
+        sets = np.reshape(changes, (3, 2)).mean(axis=1)
+        expected = stats.ttest_1samp(sets, 0.0)
+        assert row.change == pytest.approx(np.mean(changes))
+        assert row.p_trials == pytest.approx(expected.pvalue)
+        interval = expected.confidence_interval(0.95)
+        assert (row.low, row.high) == pytest.approx((interval.low, interval.high))
+        assert (row.trials, row.test_sets, row.lowest, row.highest) == (6, 3, 0.0, 0.5)
+    assert rows["xendcg"].p_trials_holm == pytest.approx(2 * rows["xendcg"].p_trials)
+    assert [rows[name].verdict for name in ("xendcg", "kl")] == ["better", "same"]
+    assert rows["xendcg"].change == pytest.approx(0.2, abs=0.02)
+
+
+def test_a_constant_lead_is_no_slower_decay():
+    """Better at every level, by as much: the gap is there and its change is not."""
+    found = {}
+    rng = np.random.default_rng(5)
+    for number in range(8):
+        for level in (0.0, 0.5):
+            for name, lead in (("xendcg", 0.1), ("listnet", 0.0)):
+                values = 0.6 + lead - level / 2 + 0.01 * rng.normal(size=20)
+                found[Trial("a", "labels", level, name, number)] = result(
+                    values, np.arange(20) + 20 * number
+                )
+    at_levels = [row for row in make_rows(preset(), "x", found) if row.objective == "xendcg"]
+    assert {row.verdict for row in at_levels} == {"better"}
+    [row] = make_change_rows(preset(), found)
+    assert row.verdict == "same"
+    assert row.low < 0 < row.high
+
+
+def test_the_report_says_how_gaps_change():
+    found = degrading()
+    rows = make_change_rows(preset(), found)
+    section = Section(preset(), "x", make_rows(preset(), "x", found), [], {}, {}, found, rows)
+    [(caption, heads, body)] = change_tables(section, "labels")
+    assert "from 0% labels replaced to 50% labels replaced" in caption
+    assert len(heads) == len(body[0]) == 6
+    assert body[0][0] == "xendcg against listnet"
+    assert body[0][1].startswith(f"{rows[0].change:+.4f} [{rows[0].low:+.4f}, ")
+    assert body[0][1].endswith("▲")
+    one_level = {trial: r for trial, r in found.items() if trial.level == 0.0}
+    assert make_change_rows(preset(), one_level) == []
+
+
+def outside(figure):
+    """Return texts that a figure cuts off; numbers at ticks beyond an axis are not drawn."""
+    from matplotlib.text import Text
+
+    figure.canvas.draw()
+    width, height = figure.canvas.get_width_height()
+    found = []
+    for text in figure.findobj(Text):
+        box = text.get_window_extent()
+        inside = box.x0 >= -1 and box.y0 >= -1 and box.x1 <= width + 1 and box.y1 <= height + 1
+        words = text.get_text().strip("-\N{MINUS SIGN}.0123456789%")
+        if words and text.get_visible() and not inside:
+            found.append(text.get_text())
+    return found
+
+
+@pytest.mark.parametrize("learners", [1, 2, 5])
+def test_no_figure_cuts_its_texts_off(learners):
+    pytest.importorskip("matplotlib")
+    from gbrank.noise import figures
+
+    baseline = "lambdamart(norm=False, truncation_level=100000)"
+    names = ("xendcg", "kl", "listnet", "cosine", "bregman_logistic")[:learners]
+    chosen = preset(objectives=(*names, baseline), baseline=baseline)
+    rng, found = np.random.default_rng(0), {}
+    for number in range(4):
+        for level in (0.0, 0.5):
+            for name in chosen.objectives:
+                values = rng.random(20)
+                trial = Trial("a", "labels", level, name, number)
+                found[trial] = result(values, np.arange(20) + 20 * number)
+    rows = make_rows(chosen, "x", found)
+    title = "target_types_sigir2017: share of training labels replaced (regularised trees)"
+    tables = {"a": rows}
+    figures.pyplot()
+    for figure in (
+        figures.against_noise(tables, title),
+        figures.each_against_noise(tables, f"{title}, learner by learner"),
+        figures.differences(tables, f"{title}, differences"),
+        figures.at_one_level([row for row in rows if row.level == 0.0], title),
+        figures.against_cutoffs(rows, title),
+    ):
+        assert outside(figure) == []
+        figures.pyplot().close(figure)

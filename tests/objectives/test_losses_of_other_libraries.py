@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gbrank import (
+    XENDCG,
     ApproxNDCG,
     ListMLE,
     ListNet,
@@ -139,6 +140,188 @@ SQUARES = Squared(norm=None, gain="linear")
 )
 def test_published_values(objective, query, value):
     assert total(objective, *query) == pytest.approx(value, rel=1e-12, abs=1e-12)
+
+
+# --- losses that share out what theirs add up ----------------------------------------------------
+# Their softmax weighs documents by their labels l; here phi is (2^r - 1) / sum (2^r - 1), which is
+# l / sum l for r = log2(1 + l). Their ListMLE takes equal labels in the order of the rows.
+
+THIRD = ([0, 0, 1], [1.0, 3.0, 2.0])
+GRADE_TWO = ([0, 0, 2], [1.0, 2.0, 3.0])
+LN2, LN3 = log(2), log(3)
+
+
+def share(scores, i):
+    return exp(scores[i]) / sum(exp(s) for s in scores)
+
+
+def softmax_total(labels, scores):
+    """The softmax loss of a list as theirs: a sum over documents, weighted by labels."""
+    return sum(labels) * total(XENDCG(gamma=1.0), [log2(1 + label) for label in labels], scores)
+
+
+def unique_total(labels, scores):
+    return sum(2**label - 1 for label in labels) * total(UniqueSoftmax(), labels, scores)
+
+
+def of_order(*order):
+    """Return labels of which ListMLE takes the documents in this order."""
+    return [len(order) - order.index(d) for d in range(len(order))]
+
+
+@pytest.mark.parametrize(
+    ("query", "value"),
+    [
+        # Rax
+        (FIRST, -(log(exp(2) / ALL) + log(exp(1) / ALL))),
+        (SECOND, -(2 * log(share(SECOND[1], 0)) + log(share(SECOND[1], 2)))),
+        (LEFT, -log(exp(2) / (exp(2) + exp(1) + exp(3)))),
+        (RIGHT, -log(exp(1.5) / (exp(1) + exp(0.5) + exp(1.5)))),
+        (FAR, -((-2.1e26 - 3.4e37) + (3.4e37 - 3.4e37))),
+        (BLANK, 0.0),
+        (([0, 0, 1, 1], [0.0, 3.0, 2.0, 1.0]), -(log(exp(2) / ALL) + log(exp(1) / ALL))),
+        # TensorFlow Ranking
+        (THIRD, -log(share(THIRD[1], 2))),
+        (GRADE_TWO, -2 * log(share(GRADE_TWO[1], 2))),
+        (
+            ([1, 2, 1], [1.0, 3.0, 2.0]),
+            -(log(share(THIRD[1], 0)) + 2 * log(share(THIRD[1], 1)) + log(share(THIRD[1], 2))),
+        ),
+        (
+            ([1, 1, 2], [1.0, 2.0, 3.0]),
+            -(
+                log(share([1.0, 2.0, 3.0], 0))
+                + log(share([1.0, 2.0, 3.0], 1))
+                + 2 * log(share([1.0, 2.0, 3.0], 2))
+            ),
+        ),
+        (([0, 1], [1.0, 2.0]), -log(share([1, 2], 1))),
+        (([0, 1], [1.0, 3.0]), -log(share([1, 3], 1))),
+    ],
+)
+def test_published_values_of_the_softmax(query, value):
+    assert softmax_total(*query) == pytest.approx(value, rel=1e-12, abs=1e-12)
+
+
+def test_published_digits_of_the_softmax():
+    assert softmax_total(*THIRD) == pytest.approx(1.407606, abs=5e-7)
+    assert softmax_total(*GRADE_TWO) / 2 == pytest.approx(0.407606, abs=5e-7)
+    assert unique_total(*THIRD) == pytest.approx(1.407606, abs=5e-7)
+    assert unique_total(*GRADE_TWO) == pytest.approx(1.222818, abs=5e-7)
+    # Rax, with weight 2 on the first of two relevant documents: 5.320569
+    pairs = [total(LOGISTIC, [0, 0, 1], [0.0, 3.0, s]) for s in (2.0, 1.0)]
+    assert 2 * pairs[0] + pairs[1] == pytest.approx(5.320569, abs=5e-7)
+    pairs = [total(HINGE, [0, 0, 1], [0.0, 3.0, s]) for s in (2.0, 1.0)]
+    assert 2 * pairs[0] + pairs[1] == pytest.approx(7.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("query", "value"),
+    [
+        # Rax
+        (
+            FIRST,
+            -(log(exp(2) / (exp(0) + exp(3) + exp(2))) + log(exp(1) / (exp(0) + exp(3) + exp(1)))),
+        ),
+        (
+            SECOND,
+            -(
+                3 * log(exp(3) / (exp(3) + exp(1) + exp(4) + exp(2)))
+                + log(exp(4) / (exp(1) + exp(4) + exp(2)))
+            ),
+        ),
+        (LEFT, -log(exp(2) / (exp(2) + exp(1) + exp(3)))),
+        (RIGHT, -log(exp(1.5) / (exp(1) + exp(0.5) + exp(1.5)))),
+        (BLANK, 0.0),
+        # TensorFlow Ranking
+        (([0, 1, 2], [1.0, 2.0, 3.0]), -(log(share([1, 2], 1)) + 3 * log(share([1, 2, 3], 2)))),
+        (([0, 1, 0], [1.0, 3.0, 2.0]), -log(share([1, 3, 2], 1))),
+    ],
+)
+def test_published_values_of_the_unique_softmax(query, value):
+    assert unique_total(*query) == pytest.approx(value, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("order", "scores", "value"),
+    [
+        # Rax
+        (
+            (0, 2, 1, 3),
+            SECOND[1],
+            -(
+                log(exp(3) / (exp(3) + exp(4) + exp(1) + exp(2)))
+                + log(exp(4) / (exp(4) + exp(1) + exp(2)))
+                + log(exp(1) / (exp(1) + exp(2)))
+            ),
+        ),
+        (
+            (0, 1, 2, 3),
+            BLANK[1],
+            -(
+                log(exp(0) / ALL)
+                + log(exp(3) / (exp(3) + exp(1) + exp(2)))
+                + log(exp(1) / (exp(1) + exp(2)))
+            ),
+        ),
+        (
+            (0, 1, 2),
+            LEFT[1],
+            -(log(exp(2) / (exp(2) + exp(1) + exp(3))) + log(exp(1) / (exp(1) + exp(3)))),
+        ),
+        (
+            (2, 0, 1),
+            RIGHT[1],
+            -(log(exp(1.5) / (exp(1.5) + exp(1) + exp(0.5))) + log(exp(1) / (exp(1) + exp(0.5)))),
+        ),
+        ((1, 2, 0, 3), FAR[1], 3.4e37),
+        # TensorFlow Ranking
+        ((1, 2, 0), [0.0, LN3, LN2], -(log(3 / (3 + 2 + 1)) + log(2 / (2 + 1)) + log(1 / 1))),
+        ((2, 0, 1), [0.0, LN2, LN3], -(log(3 / (3 + 2 + 1)) + log(1 / (1 + 2)) + log(2 / 2))),
+        ((2, 1, 0), [0.0, LN2, LN3], -(log(3 / (3 + 2 + 1)) + log(2 / (2 + 1)) + log(1 / 1))),
+        ((1, 0), [0.0, LN3], -(log(3 / (3 + 1)) + log(1 / 1))),
+    ],
+)
+def test_published_values_of_listmle(order, scores, value):
+    digits = 1e-7 if scores is FAR[1] else 1e-12  # theirs: 3.4e37 of 3.4e37 + 2.1e26
+    assert total(ListMLE(), of_order(*order), scores) == pytest.approx(value, rel=digits, abs=1e-12)
+
+
+def cross_entropy(labels, scores):
+    """Theirs of labels 0 and 1, as they write it."""
+    return sum(
+        max(x, 0) - x * label + log(1 + exp(-abs(x)))
+        for x, label in zip(scores, labels, strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("objective", "query", "value"),
+    [
+        (SIGMOID, ([0, 0, 1], [0.2, 0.5, 0.3]), cross_entropy([0, 0, 1], [0.2, 0.5, 0.3])),
+        (SIGMOID, ([0, 0, 0], [0.2, 0.3, 0.5]), cross_entropy([0, 0, 0], [0.2, 0.3, 0.5])),
+        (SIGMOID, ([0, 1], [1.0, 2.0]), log(1 + exp(-2)) + log(1 + exp(1))),
+        (SQUARES, ([0, 0, 1], [0.2, 0.5, 0.3]), 0.2**2 + 0.5**2 + (0.3 - 1) ** 2),
+        (SQUARES, ([0, 0, 2], [0.2, 0.3, 0.5]), 0.2**2 + 0.3**2 + (0.5 - 2) ** 2),
+        (SQUARES, ([0, 0, 0], [0.2, 0.3, 0.5]), 0.2**2 + 0.3**2 + 0.5**2),
+        (SQUARES, ([0, 1], [1.0, 2.0]), 1.0 + 1.0),
+        (LOGISTIC, ([0, 1], [1.0, 2.0]), logloss(2 - 1)),
+        (HINGE, ([0, 1], [1.0, 2.0]), 0.0),
+        # 1 plus how often another is above, softly
+        (
+            ApproxNDCG(temperature=1.0),
+            ([0, 1], [1.0, 2.0]),
+            1 - log(2) / log(1 + 1 + 1 / (1 + exp(-(1.0 - 2.0)))),
+        ),
+    ],
+)
+def test_published_values_of_tensorflow_ranking(objective, query, value):
+    assert total(objective, *query) == pytest.approx(value, rel=1e-12, abs=1e-12)
+
+
+def test_approx_ndcg_of_a_list_with_a_padded_document():
+    value = total(ApproxNDCG(temperature=0.1), [1, 0], [0.0, 1.8])
+    assert value == pytest.approx(1 - LN2 / LN3, abs=1e-6)
 
 
 # --- the rest by loops ----------------------------------------------------------------------------
