@@ -10,6 +10,7 @@ import argparse
 import csv
 import io
 import json
+import lzma
 import re
 import sys
 import textwrap
@@ -266,8 +267,8 @@ def metric_losses(to_root: str) -> str:
 
 def clicks(to_root: str) -> str:
     """What corrections of position bias close of the gap between clicks and clean labels."""
-    text = (RESULTS / "clicks" / "ranking.json").read_text(encoding="utf-8")
-    found = json.loads(text)["trials"]
+    packed = (RESULTS / "clicks" / "ranking.json.xz").read_bytes()
+    found = json.loads(lzma.decompress(packed))["trials"]
 
     def gain(strength: str, name: str, other: str) -> float:
         pairs = [

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from click_study import additive, coverage, documents, logs, ranking, scale
@@ -26,6 +27,7 @@ _WAYS = ("ips true", "ips all_pairs", "additive", "dual")
 CORRECTED = (*_WAYS, *(f"{way} by rows" for way in _WAYS), "additive softmax by rows")
 
 Trials = dict[str, dict[str, float]]
+Numbers = NDArray[np.float64]
 
 
 def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -136,17 +138,34 @@ def _ranking() -> list[str]:
 def _row(own: Trials, name: str, sets: list[str]) -> list[str]:
     cells, means = [], []
     for each in sets:
-        values = [t[name] for key, t in own.items() if key.split()[0] == each and name in t]
-        means.append(np.mean(values) if values else np.nan)
-        cells.append(f"{means[-1]:.4f}" if values else "-")
+        values = units({k: t for k, t in own.items() if k.split()[0] == each}, name)
+        means.append(float(values.mean()) if len(values) else np.nan)
+        cells.append(f"{means[-1]:.4f}" if len(values) else "-")
     mean = f"{np.mean(means):.4f}" if np.isfinite(means).all() else "-"
-    counted = sum(name in t and "naive" in t for t in own.values())
-    return [*cells, mean, *_against(own, name, "naive"), str(counted)]
+    both = [key for key, trial in own.items() if {name, "naive"} <= trial.keys()]
+    pairs = len({tuple(key.split()[:2]) for key in both})
+    return [*cells, mean, *_against(own, name, "naive"), f"{pairs}, {len(both)}"]
+
+
+def units(own: Trials, plus: str, minus: str | None = None, also: Iterable[str] = ()) -> Numbers:
+    """Return a mean over draws for each set and fold: of a contestant, or of two the difference.
+
+    Draws that lack one of the contestants, or one of ``also``, do not count.
+    """
+    found: dict[tuple[str, ...], list[float]] = {}
+    needed = {plus, *([] if minus is None else [minus]), *also}
+    for key, trial in own.items():
+        if needed <= trial.keys():
+            value = trial[plus] - (0.0 if minus is None else trial[minus])
+            found.setdefault(tuple(key.split()[:2]), []).append(value)
+    return np.array([np.mean(values) for values in found.values()])
 
 
 def _against(own: Trials, name: str, other: str) -> list[str]:
     """Return the mean difference to another contestant, and its p."""
-    difference = np.array([t[name] - t[other] for t in own.values() if name in t and other in t])
+    difference = units(own, name, other)
+    if not len(difference):
+        return ["-", "-"]
     if name == other or len(difference) < 3:
         return [f"{difference.mean():+.4f}", "-"]
     return [f"{difference.mean():+.4f}", f"{stats.ttest_1samp(difference, 0).pvalue:.2g}"]
@@ -154,28 +173,27 @@ def _against(own: Trials, name: str, other: str) -> list[str]:
 
 def gap_closed(own: Trials, name: str, naive: str = "naive", clean: str = "clean") -> float | None:
     """Return the share of the mean gap between naive clicks and clean labels that is closed."""
-    full = [t for t in own.values() if {name, naive, clean} <= t.keys()]
-    if not full:
+    gap = units(own, clean, naive, also=[name])
+    if not len(gap):
         return None
-    gap = np.mean([t[clean] - t[naive] for t in full])
-    return float(np.mean([t[name] - t[naive] for t in full]) / gap)
+    return float(units(own, name, naive, also=[clean]).mean() / gap.mean())
 
 
 def _interval(own: Trials, name: str, naive: str, clean: str) -> str:
     """Return the interval of the share: folds are drawn again within each set."""
     rng = np.random.default_rng(0)
-    sets: dict[str, list[dict[str, float]]] = {}
-    for key, trial in own.items():
-        if {name, naive, clean} <= trial.keys():
-            sets.setdefault(key.split()[0], []).append(trial)
-    shares = []
-    for _ in range(4000):
-        drawn = [
-            folds[at] for folds in sets.values() for at in rng.integers(0, len(folds), len(folds))
-        ]
-        gap = sum(t[clean] - t[naive] for t in drawn)
-        shares.append(sum(t[name] - t[naive] for t in drawn) / gap)
-    low, high = np.percentile(shares, [2.5, 97.5])
+    sets = []
+    for each in dict.fromkeys(key.split()[0] for key in own):
+        part = {key: trial for key, trial in own.items() if key.split()[0] == each}
+        gap = units(part, clean, naive, also=[name])
+        if len(gap):
+            sets.append((units(part, name, naive, also=[clean]), gap))
+    gains, gaps = np.zeros(4000), np.zeros(4000)
+    for gain, gap in sets:
+        drawn = rng.integers(0, len(gain), (4000, len(gain)))
+        gains += gain[drawn].sum(axis=1)
+        gaps += gap[drawn].sum(axis=1)
+    low, high = np.percentile(gains / gaps, [2.5, 97.5])
     return f"{low:.0%} to {high:.0%}"
 
 

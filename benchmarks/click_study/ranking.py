@@ -59,6 +59,8 @@ MODELS = {
     "trust": (0.2, 0.4, 0.65),
 }
 TREES = {"n_estimators": 60, "num_leaves": 15, "learning_rate": 0.1, "n_jobs": 1}
+#: Draws up to this one belong to the studies on validation queries.
+OWN_DRAWS = 100
 OTHER_ESTIMATORS = ("pivot", "neighbours", "em")
 
 
@@ -124,7 +126,7 @@ class Lists:
         filled = shown >= 0
         chance = np.where(filled, relevance(train.y)[shown], 0.0)
         clicks = click(model, strength, chance, rng)
-        rows = shown[filled]
+        self.documents = rows = shown[filled]
         self.X, self.clicks = train.X[rows], clicks[filled].astype(float)
         self.clean = chance[filled]
         self.lists = np.repeat(np.arange(len(shown)), filled.sum(axis=1))
@@ -223,18 +225,18 @@ def contestants(model: str, strength: float) -> dict[str, Callable[[Lists], floa
 
 
 def run(folder: Path, names: list[str], folds: list[int], model: str, strength: float,
-        only: list[str] | None = None) -> None:  # fmt: skip
-    """Measure what is missing of one click model at one strength."""
+        only: list[str] | None = None, draw: int = 0) -> None:  # fmt: skip
+    """Measure what is missing of one click model at one strength, in one draw."""
     found = load("ranking")
     for fold in folds:
         for name in names:
-            key = f"{model} {strength:g} {name} {fold}"
+            key = f"{model} {strength:g} {name} {fold}" + (f" {draw}" if draw else "")
             trial = found["trials"].setdefault(key, {})
             wanted = contestants(model, strength)
             missing = [each for each in only or wanted if each not in trial and each in wanted]
             if not missing:
                 continue
-            data = Lists(folder, name, fold, model, strength)
+            data = Lists(folder, name, fold, model, strength, draw=draw and draw + OWN_DRAWS)
             for each in missing:
                 trial[each] = wanted[each](data)
-                save("ranking", found)
+            save("ranking", found)
