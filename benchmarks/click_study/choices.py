@@ -13,7 +13,8 @@ have no part in the ranking, by those of the fold that the number of the draw sa
 - penalty, rate: of the bias that is learned, by row, and the share of a Newton step per tree;
 - offset: the bias is the logarithm of propensities estimated from the log, and stays;
 - started: it starts there, and is learned;
-- within: it is learned from items seen at several positions alone, each with a level of its own.
+- items: it is learned from documents seen at several positions, as ``unbiased="additive"`` does;
+  all others by LightGBM's rule.
 """
 
 from collections.abc import Callable
@@ -62,56 +63,18 @@ class Started(PositionBias):
         return step, adjustment
 
 
-class Within(PositionBias):
-    """A bias that is learned from items seen at several positions."""
-
-    def __init__(
-        self, base, regularization=0.0, learning_rate="auto", documents=(), *, n_jobs=None
-    ) -> None:
-        self.documents = documents
-        super().__init__(base, regularization, learning_rate, n_jobs=n_jobs)
-
-    def make_step_with_positions(self, labels, layout, position):
-        step, adjustment = super().make_step_with_positions(labels, layout, position)
-        places, documents, rate = adjustment.places, self.documents, adjustment.rate
-        learned, n = adjustment.learned, int(adjustment.places.max()) + 1
-
-        def after(scores: Any, grad: Any, hess: Any) -> None:
-            cells, shape = documents * n + places, (int(documents.max()) + 1, n)
-            g, h = (
-                np.bincount(cells, each, shape[0] * n).reshape(shape) for each in (grad, hess)
-            )
-            total = np.maximum(h.sum(axis=1, keepdims=True), 1e-12)
-            down = (h * (g.sum(axis=1, keepdims=True) / total) - g).sum(axis=0)
-            full = np.diag(h.sum(axis=0)) - h.T @ (h / total)
-            learned.bias += (rate * np.linalg.lstsq(full, down, rcond=1e-6)[0]).astype(np.float32)
-
-        adjustment.after = after
-        return step, adjustment
-
-
 def _beside(base: Any, **settings: Any) -> Callable[[Lists], float]:
-    return lambda d: d.fit(
-        PositionBias(base(), **settings), d.clicks, position=d.position, unbiased="additive"
-    )
+    return lambda d: d.beside(PositionBias(base(), **settings))
 
 
 def _started(base: Any, **settings: Any) -> Callable[[Lists], float]:
-    return lambda d: d.fit(
-        Started(base(), start=np.log(d.estimated("all_pairs").values), **settings),
-        d.clicks,
-        position=d.position,
-        unbiased="additive",
+    return lambda d: d.beside(
+        Started(base(), start=np.log(d.estimated("all_pairs").values), **settings)
     )
 
 
-def _within(base: Any, **settings: Any) -> Callable[[Lists], float]:
-    return lambda d: d.fit(
-        Within(base(), documents=d.documents, **settings),
-        d.clicks,
-        position=d.position,
-        unbiased="additive",
-    )
+def _by_items(base: Any) -> Callable[[Lists], float]:
+    return lambda d: d.fit(base(), d.clicks, position=d.position, unbiased="additive")
 
 
 def _clipped(clip: float) -> Callable[[Lists], float]:
@@ -123,6 +86,7 @@ VARIANTS: dict[str, Callable[[Lists], float]] = {
     "clean documents": lambda d: d.fit(ClickSoftmax(), d.clean, documents=True),
     "naive": lambda d: d.fit(ClickSoftmax(), d.clicks),
     "naive documents": lambda d: d.fit(ClickSoftmax(), d.clicks, documents=True),
+    "naive lambdamart": lambda d: d.fit(LambdaMART(), d.clicks, documents=True),
     "ips": _clipped(0.0),
     "ips, clip .1": _clipped(0.1),
     "ips, clip .2": _clipped(0.2),
@@ -136,12 +100,12 @@ VARIANTS: dict[str, Callable[[Lists], float]] = {
     "additive, rate .3": _beside(LambdaMART, learning_rate=0.3),
     "additive, started": _started(LambdaMART),
     "additive, offset": _started(LambdaMART, learning_rate=0.0),
-    "additive, within": _within(LambdaMART),
+    "additive, items": _by_items(LambdaMART),
     "softmax": _beside(ClickSoftmax),
     "softmax, penalty .01": _beside(ClickSoftmax, regularization=0.01),
     "softmax, started": _started(ClickSoftmax),
     "softmax, offset": _started(ClickSoftmax, learning_rate=0.0),
-    "softmax, within": _within(ClickSoftmax),
+    "softmax, items": _by_items(ClickSoftmax),
 }
 
 

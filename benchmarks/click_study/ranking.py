@@ -165,7 +165,11 @@ class Lists:
         on = self.judge
         return round(float(ndcg_score(on.y, ranker.predict(on.X), qid=on.qid, k=10)), 5)
 
-    def ips(self, propensities: Propensities, clip: float = 0.0) -> float:
+    def beside(self, objective: PositionBias) -> float:
+        """Return the same of clicks with a bias that is learned by LightGBM's rule."""
+        return self.fit(objective, self.clicks, documents=True, position=self.position)
+
+    def ips(self, propensities: Propensities, clip: float | None = None) -> float:
         """Return the same of clicks divided by propensities."""
         return self.fit(
             ClickSoftmax(),
@@ -204,6 +208,10 @@ def contestants(model: str, strength: float) -> dict[str, Callable[[Lists], floa
         "dual": lambda d: d.fit(None, d.clicks, position=d.position, unbiased="dual"),
         "clean documents": lambda d: d.fit(ClickSoftmax(), d.clean, documents=True),
         "naive documents": lambda d: d.fit(ClickSoftmax(), d.clicks, documents=True),
+        "clean lambdamart documents": lambda d: d.fit(LambdaMART(), d.clean, documents=True),
+        "naive lambdamart documents": lambda d: d.fit(LambdaMART(), d.clicks, documents=True),
+        "ips all_pairs unclipped": lambda d: d.ips(d.estimated("all_pairs"), clip=0.0),
+        "additive lightgbm": lambda d: d.beside(PositionBias(LambdaMART())),
         "ips all_pairs by rows": lambda d: d.ips_by_rows(d.estimated("all_pairs")),
         "additive by rows": lambda d: d.fit(
             PositionBias(LambdaMART()), d.clicks, position=d.position
@@ -217,6 +225,7 @@ def contestants(model: str, strength: float) -> dict[str, Callable[[Lists], floa
     }
     if model == "position":
         found["ips true"] = lambda d: d.ips(d.curve(strength))
+        found["ips true unclipped"] = lambda d: d.ips(d.curve(strength), clip=0.0)
         found["ips true by rows"] = lambda d: d.ips_by_rows(d.curve(strength))
         found["ips wrong"] = lambda d: d.ips(d.curve(strength + 1.0))
     for method in OTHER_ESTIMATORS:

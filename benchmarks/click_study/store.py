@@ -2,7 +2,6 @@
 
 import json
 import lzma
-import os
 from pathlib import Path
 from typing import Any
 
@@ -39,4 +38,4 @@ def save(part: str, content: dict[str, Any]) -> None:
     path = _folder[0] / f"{part}.json.xz"
     new = path.with_suffix(".new")
     new.write_bytes(lzma.compress(text.encode()))
-    os.replace(new, path)  # a run may be stopped at any moment
+    new.replace(path)  # a run may be stopped at any moment
