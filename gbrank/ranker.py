@@ -1208,7 +1208,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
     def _fit_clicks(
         self,
         rows: tuple[Any, Any, Any, Any, Any],
-        clicks: tuple[Any, Any, str, float],
+        clicks: tuple[Any, Any, str, float | None],
         evaluation: tuple[Any, Any, Any, Any, Any],
         others: dict[str, Any],
     ) -> None:
@@ -1265,8 +1265,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
                 eval_y, eval_position, propensity, judged, clip, cutoff
             )
         numbers = layout.unsort(np.repeat(np.arange(layout.n_queries), layout.sizes))
-        has_items = isinstance(plan.objective, PositionBias) and documents is not None
-        if has_items:
+        if documents is not None and isinstance(plan.objective, PositionBias):
             one.objective = clone(plan.objective).set_params(items=documents[kept])
         Ranker.fit(
             one,
@@ -1282,8 +1281,8 @@ class Ranker(HintsAtParameters, BaseEstimator):
             position=None if plan.position is None else np.asarray(plan.position)[kept],
             **others,
         )
-        if has_items:  # rows of this log are nothing to another training
-            one.objective_.set_params(items=None)
+        if isinstance(one.objective_, PositionBias):
+            one.objective_.set_params(items=None)  # rows of this log are nothing to another
         self._take_over(one)
 
     def _hold_out_lists(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from click_study import additive, coverage, documents, logs, ranking, scale
+from click_study import additive, choices, coverage, documents, logs, ranking, scale
 from click_study.store import RESULTS, load
 
 METHODS = (*coverage.METHODS, "em_features")
@@ -24,7 +24,13 @@ been seen with penalties by rows; each contestant was then run once."""
 
 #: What may close the gap.
 _WAYS = ("ips true", "ips all_pairs", "additive", "dual")
-CORRECTED = (*_WAYS, *(f"{way} by rows" for way in _WAYS), "additive softmax by rows")
+CORRECTED = (
+    *_WAYS,
+    *(f"ips {each}" for each in (*ranking.OTHER_ESTIMATORS, "wrong")),
+    *("ips true unclipped", "ips all_pairs unclipped", "additive lightgbm"),
+    *(f"{way} by rows" for way in _WAYS),
+    "additive softmax by rows",
+)
 
 Trials = dict[str, dict[str, float]]
 Numbers = NDArray[np.float64]
@@ -46,6 +52,7 @@ def write() -> None:
         *_scale(),
         *_additive(),
         *_documents(),
+        *_choices(),
         *_ranking(),
         *_logs(),
     ]
@@ -103,6 +110,35 @@ def _documents() -> list[str]:
     return [title, _text(documents), table(heads, rows), said]
 
 
+def _choices() -> list[str]:
+    trials = load("choices")["trials"]
+    found = ["## Which IPS, and how the bias is learned", _text(choices)]
+    for strength in ("1", "0"):
+        own = {k: t for k, t in trials.items() if k.split()[0] == strength}
+        four, rest = (
+            {k: t for k, t in own.items() if (k.split()[1] in choices.OTHERS) == is_other}
+            for is_other in (False, True)
+        )
+        rows = []
+        for name in dict.fromkeys(name for trial in own.values() for name in trial):
+            other = "ips" if name.startswith("ips") else "additive"
+            compared = [(four, "naive documents"), (rest, "naive documents"), (own, other)]
+            cells = [cell for part, than in compared for cell in _over_draws(part, name, than)]
+            rows.append([name, str(sum(name in t for t in own.values())), *cells])
+        heads = ("variant", "draws", "four sets", "p", "other sets", "p", "all", "p")
+        found += [f"### eta = {strength}", table(heads, rows)]
+    return found
+
+
+def _over_draws(own: Trials, name: str, other: str) -> list[str]:
+    """Return the mean difference to another variant, and its p over draws."""
+    difference = np.array([t[name] - t[other] for t in own.values() if {name, other} <= t.keys()])
+    if name == other or not len(difference):
+        return ["-", "-"]
+    p = f"{stats.ttest_1samp(difference, 0).pvalue:.2g}" if len(difference) > 2 else "-"
+    return [f"{difference.mean():+.4f}", p]
+
+
 def _study(part: str, names: tuple[str, ...], reference: str) -> tuple[list[list[str]], str]:
     """Return a row for each variant of a study on validation queries, and what it rests on."""
     trials = load(part)["trials"]
@@ -129,7 +165,7 @@ def _ranking() -> list[str]:
         folds = sorted({key.split()[1] for key in own})
         names = list(dict.fromkeys(name for trial in own.values() for name in trial))
         rows = [[name, *_row(own, name, sets)] for name in names]
-        heads = ["contestant", *sets, "mean of sets", "against naive", "p", "folds"]
+        heads = ["contestant", *sets, "mean of sets", "against naive", "p", "pairs, draws"]
         title = f"### {setting}" + ("" if len(folds) == 5 else f" (part: fold {', '.join(folds)})")
         found += [title, table(heads, rows), *_gap(own)]
     return found
@@ -142,9 +178,8 @@ def _row(own: Trials, name: str, sets: list[str]) -> list[str]:
         means.append(float(values.mean()) if len(values) else np.nan)
         cells.append(f"{means[-1]:.4f}" if len(values) else "-")
     mean = f"{np.mean(means):.4f}" if np.isfinite(means).all() else "-"
-    both = [key for key, trial in own.items() if {name, "naive"} <= trial.keys()]
-    pairs = len({tuple(key.split()[:2]) for key in both})
-    return [*cells, mean, *_against(own, name, "naive"), f"{pairs}, {len(both)}"]
+    both = {key: trial for key, trial in own.items() if {name, "naive"} <= trial.keys()}
+    return [*cells, mean, *_against(own, name, "naive"), _counts(both)]
 
 
 def units(own: Trials, plus: str, minus: str | None = None, also: Iterable[str] = ()) -> Numbers:
@@ -198,41 +233,78 @@ def _interval(own: Trials, name: str, naive: str, clean: str) -> str:
 
 
 def _gap(own: Trials) -> list[str]:
-    """Return a table of shares of the gap; nothing where there is no gap to speak of."""
-    gaps = [t["clean"] - t["naive"] for t in own.values() if {"clean", "naive"} <= t.keys()]
-    if not gaps:
-        return []
-    if np.mean(gaps) < 0.01:
-        return ["There is no gap between naive clicks and clean labels to close."]
+    """Return a table of shares of the gap, or of losses where nothing was to be mended."""
+    gap = units(own, "clean", "naive")
+    if not len(gap):
+        return _losses(own)
+    if gap.mean() < 0.01:
+        return ["There is no gap between naive clicks and clean labels to close.", *_losses(own)]
     unseen = {key: trial for key, trial in own.items() if int(key.split()[1]) in UNSEEN}
     rows = []
     for name in CORRECTED:
-        share = gap_closed(own, name)
-        if share is None:
-            continue
-        ends = [("naive", "clean")]
-        if name in ("ips all_pairs", "additive"):
-            ends.append(("naive documents", "clean documents"))
-        if name == "additive by rows":
-            ends.append(("naive lambdamart", "clean lambdamart"))
-        for naive, clean in ends:
+        for end in ends(name):
+            naive, clean = f"naive{end}", f"clean{end}"
             part = {k: t for k, t in own.items() if {name, naive, clean} <= t.keys()}
-            closed = gap_closed(part, name, naive, clean)
-            fresh = gap_closed(unseen, name, naive, clean)
+            closed, fresh = (gap_closed(each, name, naive, clean) for each in (part, unseen))
             if closed is None:
                 continue
+            several = len({key.split()[1] for key in part}) > 1
             rows.append(
                 [
                     name,
                     f"{naive} to {clean}",
                     f"{closed:.0%}",
-                    _interval(part, name, naive, clean) if len(part) > 4 else "-",
+                    _interval(part, name, naive, clean) if several else "-",
                     "-" if fresh is None else f"{fresh:.0%}",
                     *_against(part, name, naive),
+                    _counts(part),
                 ]
             )
-    heads = ("contestant", "gap", "closed", "interval", "folds 3 to 5", "gain", "p")
+    heads = ("contestant", "gap", "closed", "interval", "folds 3 to 5", "gain", "p", "pairs, draws")
     return ["Of the mean gap between naive clicks and clean labels:", table(heads, rows)]
+
+
+def ends(name: str) -> list[str]:
+    """Return what naive and clean ends a contestant is compared with are called after these words.
+
+    As ``Ranker`` trains labels; with its own penalties; with its own loss and penalties.
+    """
+    own = " lambdamart" if name.startswith("additive") and "softmax" not in name else ""
+    documents = "" if name.endswith("by rows") else " documents"
+    return list(dict.fromkeys(["", documents, own + documents]))
+
+
+def _losses(own: Trials) -> list[str]:
+    """Return a table of differences to naive clicks, with intervals of a t test."""
+    rows = []
+    for name in CORRECTED:
+        for end in ends(name):
+            difference = units(own, name, f"naive{end}")
+            if len(difference) < 5:
+                continue
+            error = difference.std(ddof=1) / np.sqrt(len(difference))
+            reach = stats.t.ppf(0.975, len(difference) - 1) * error
+            mean = difference.mean()
+            part = {k: t for k, t in own.items() if {name, f"naive{end}"} <= t.keys()}
+            rows.append(
+                [
+                    name,
+                    f"naive{end}",
+                    f"{mean:+.4f}",
+                    f"{mean - reach:+.4f} to {mean + reach:+.4f}",
+                    _against(own, name, f"naive{end}")[1],
+                    _counts(part),
+                ]
+            )
+    if not rows:
+        return []
+    heads = ("contestant", "against", "gain", "95% interval", "p", "pairs, draws")
+    return ["Against naive clicks:", table(heads, rows)]
+
+
+def _counts(part: Trials) -> str:
+    """Return the number of sets and folds, and of draws, the latter in all."""
+    return f"{len({tuple(key.split()[:2]) for key in part})}, {len(part)}"
 
 
 def _logs() -> list[str]:

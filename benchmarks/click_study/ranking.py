@@ -247,5 +247,15 @@ def run(folder: Path, names: list[str], folds: list[int], model: str, strength: 
                 continue
             data = Lists(folder, name, fold, model, strength, draw=draw and draw + OWN_DRAWS)
             for each in missing:
-                trial[each] = wanted[each](data)
+                known = _clean_elsewhere(found["trials"], name, fold, draw, each)
+                trial[each] = wanted[each](data) if known is None else known
             save("ranking", found)
+
+
+def _clean_elsewhere(
+    trials: dict[str, dict[str, float]], name: str, fold: int, draw: int, each: str
+) -> float | None:
+    """Return what clean labels gave with another click model: lists and labels are the same."""
+    end = f" {name} {fold}" + (f" {draw}" if draw else "")
+    found = [t[each] for key, t in trials.items() if key.endswith(end) and each in t]
+    return found[0] if found and each.startswith("clean") else None
