@@ -5,6 +5,7 @@
     python benchmarks/clicks.py additive --data FOLDER --draws 2
     python benchmarks/clicks.py documents --data FOLDER --draws 4
     python benchmarks/clicks.py choices --data FOLDER --draws 2 --strength 1
+    python benchmarks/clicks.py curves --data FOLDER
     python benchmarks/clicks.py ranking --data FOLDER --model position --strength 1
     python benchmarks/clicks.py logs --data FOLDER
     python benchmarks/clicks.py page
@@ -14,7 +15,18 @@ Every part writes ``benchmarks/results/clicks/PART.json`` and goes on where it s
 
 import argparse
 
-from click_study import additive, choices, coverage, documents, logs, page, ranking, scale, store
+from click_study import (
+    additive,
+    choices,
+    coverage,
+    curves,
+    documents,
+    logs,
+    page,
+    ranking,
+    scale,
+    store,
+)
 from common.real_data import data_folder
 
 
@@ -37,6 +49,8 @@ def main() -> None:
     study.add_argument("--draws", type=int, default=2)
     study.add_argument("--strength", type=float, default=1.0)
     study.add_argument("--only", nargs="+", help="variants, if not all")
+    study = parts.add_parser("curves")
+    study.add_argument("--data", help="folder of the data sets; else GBRANK_DATA")
     three = parts.add_parser("ranking")
     three.add_argument("--data", help="folder of the data sets; else GBRANK_DATA")
     three.add_argument("--model", choices=tuple(ranking.MODELS), default="position")
@@ -60,6 +74,8 @@ def main() -> None:
         documents.run(data_folder(given.data), given.draws)
     elif given.part == "choices":
         choices.run(data_folder(given.data), given.draws, given.strength, given.only)
+    elif given.part == "curves":
+        curves.run(data_folder(given.data))
     elif given.part == "logs":
         logs.run(data_folder(given.data))
     elif given.part == "page":

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from click_study import additive, choices, coverage, documents, logs, ranking, scale
+from click_study import additive, choices, coverage, curves, documents, logs, ranking, scale
 from click_study.store import RESULTS, load
 
 METHODS = (*coverage.METHODS, "em_features")
@@ -53,6 +53,7 @@ def write() -> None:
         *_additive(),
         *_documents(),
         *_choices(),
+        *_curves(),
         *_ranking(),
         *_logs(),
     ]
@@ -128,6 +129,21 @@ def _choices() -> list[str]:
         heads = ("variant", "draws", "four sets", "p", "other sets", "p", "all", "p")
         found += [f"### eta = {strength}", table(heads, rows)]
     return found
+
+
+def _curves() -> list[str]:
+    trials = load("curves")["trials"]
+    rows = []
+    settings = [(kind, eta) for kind in curves.PRODUCTION for eta in curves.STRENGTHS]
+    for kind, strength in settings:
+        for rule in curves.RULES:
+            own = [trials[f"{kind} {strength:g} {name}"][rule] for name in choices.SETS]
+            errors = [each["error"] for each in own]
+            ndcg = np.mean([each["ndcg@10"] for each in own])
+            cells = [f"{each:.3f}" for each in (*errors, np.mean(errors))]
+            rows.append([kind, f"{strength:g}", rule, *cells, f"{ndcg:.4f}"])
+    heads = ("production", "eta", "learned from", *choices.SETS, "mean", "NDCG@10")
+    return ["## The curve that is learned", _text(curves), table(heads, rows)]
 
 
 def _over_draws(own: Trials, name: str, other: str) -> list[str]:

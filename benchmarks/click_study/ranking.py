@@ -48,6 +48,8 @@ FOUR = ("MQ2008", "MQ2007_partial", "OHSUMED_QLN", "target_types_sigir2017")
 SETS = {"MQ2008": 60, "MQ2007_partial": 30, "OHSUMED_QLN": 400, "target_types_sigir2017": 90,
         "f1_races": 40, "trec_object_runs": 150, "table_www2018": 400}  # fmt: skip
 SHOWN = 10
+#: Training queries that the production ranker is fitted to.
+KNOWN = 10
 #: Spread of the noise that moves documents about, by that of the scores within a query.
 NOISE = 0.4
 #: Users of a list whose clicks are averaged, in the model of that name.
@@ -70,13 +72,15 @@ def relevance(grades: np.ndarray) -> np.ndarray:
     return 0.1 + 0.9 * (2.0 ** np.minimum(grades, 5.0) - 1) / (2.0**top - 1)
 
 
-def show(train: RankingData, lists: int, rng: np.random.Generator) -> np.ndarray:
+def show(
+    train: RankingData, lists: int, rng: np.random.Generator, known: int = KNOWN
+) -> np.ndarray:
     """Return the rows that are shown, a list a row of the matrix; -1 where a list is shorter."""
     queries = rng.permutation(train.n_queries)
-    some = train.take(np.sort(queries[:10]))
+    some = train.take(np.sort(queries[:known]))
     while len(np.unique(some.y)) < 2:
         queries = rng.permutation(train.n_queries)
-        some = train.take(np.sort(queries[:10]))
+        some = train.take(np.sort(queries[:known]))
     scores = LinearRanker().fit(some.X, some.y, qid=some.qid).predict(train.X)
     shown = []
     for first, last in zip(train.layout.bounds[:-1], train.layout.bounds[1:], strict=True):
@@ -117,12 +121,13 @@ class Lists:
         *,
         draw: int = 0,
         judged_by: str = "test",
+        known: int = KNOWN,
     ) -> None:
         train, valid, test = load_fold(folder, name, fold)
         self.judge = test if judged_by == "test" else valid
         rng = np.random.default_rng(100 * fold + 7 if draw == 0 else (draw, fold))
         train = train.take(np.arange(train.n_queries))
-        shown = show(train, SETS[name], rng)
+        shown = show(train, SETS[name], rng, known)
         filled = shown >= 0
         chance = np.where(filled, relevance(train.y)[shown], 0.0)
         clicks = click(model, strength, chance, rng)
@@ -158,12 +163,21 @@ class Lists:
         settings = TREES if trees is None else {**TREES, "n_estimators": trees}
         ranker = Ranker(objective, preset="fast", start="zero", **settings)
         if documents:
-            ranker.set_params(**counted_in_rows(resolve_preset(ranker.get_params()), self.copies))
+            ranker.set_params(**self.counting())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ranker.fit(self.X, y, qid=self.lists, **clicks)
+        return self.judged(ranker)
+
+    def judged(self, ranker: Ranker) -> float:
+        """Return NDCG@10 on the clean labels of the queries that judge."""
         on = self.judge
         return round(float(ndcg_score(on.y, ranker.predict(on.X), qid=on.qid, k=10)), 5)
+
+    def counting(self) -> dict[str, float]:
+        """Return penalties that count documents."""
+        usual = Ranker(preset="fast", **TREES).get_params()
+        return counted_in_rows(resolve_preset(usual), self.copies)
 
     def beside(self, objective: PositionBias) -> float:
         """Return the same of clicks with a bias that is learned by LightGBM's rule."""
