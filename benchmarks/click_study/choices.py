@@ -14,7 +14,12 @@ have no part in the ranking, by those of the fold that the number of the draw sa
 - offset: the bias is the logarithm of propensities estimated from the log, and stays;
 - started: it starts there, and is learned;
 - items: it is learned from documents seen at several positions, as ``unbiased="additive"`` does;
-  all others by LightGBM's rule.
+  all others by LightGBM's rule. "Within, no prior" was its first form, which is not kept: levels
+  of documents had no prior.
+
+All variants were run on five draws, then those that were behind left out. p is over draws, which
+share their validation queries. Chosen were the clip, which was ahead here and in the part above,
+and "items", which is level with LightGBM's rule here and right where that is not (the part below).
 """
 
 from collections.abc import Callable

@@ -16,14 +16,19 @@ trees on the same lists, and is judged by NDCG@10 with the clean labels of the t
 A document of grade r is relevant to a user with probability ``.1 + .9 (2^r - 1) / (2^max - 1)``.
 
 All train ``ClickSoftmax`` on clicks or on the probabilities above ("clean"), but "additive", which
-is what ``unbiased="additive"`` trains when no loss is named, a bias beside ``LambdaMART``;
-"additive softmax" is the same beside ``ClickSoftmax``, "naive" and "clean lambdamart" are
-its own ends. "ips true" divides by the propensities that clicks were drawn with, "ips wrong" by
-those of eta + 1.
+is what ``unbiased="additive"`` trains when no loss is named, a bias beside ``LambdaMART``, learned
+from documents seen at several positions; "additive softmax" is the same beside ``ClickSoftmax``,
+"additive lightgbm" has the bias by LightGBM's rule, "naive" and "clean lambdamart" are its own
+ends. "ips all_pairs" is ``unbiased="ips"`` as it comes, with propensities estimated from the log,
+"ips true" with those that clicks were drawn with, "ips wrong" with those of eta + 1; "unclipped"
+divides by propensities below 0.2 too.
 
 Penalties count documents in what ``unbiased=`` trains. "By rows": they count rows, as they do
-without ``unbiased``, which was all there was at first. "Documents": clicks or clean labels as they
-are, but penalties that count documents.
+without ``unbiased``, which was all there was at first; the bias is then LightGBM's, and nothing is
+clipped. "Documents": clicks or clean labels as they are, but penalties that count documents.
+
+A draw has a production ranker, lists and clicks of its own. Draws of a set and fold are averaged
+before anything is compared, so that a pair is a set and a fold.
 """
 
 import warnings
