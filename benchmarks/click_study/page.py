@@ -30,6 +30,7 @@ _WAYS = ("ips true", "ips all_pairs", "additive", "dual")
 CORRECTED = (
     *_WAYS,
     *(f"ips {each}" for each in (*ranking.OTHER_ESTIMATORS, "wrong")),
+    "additive softmax",
     *("ips true unclipped", "ips all_pairs unclipped", "additive lightgbm"),
     *(f"{way} by rows" for way in _WAYS),
     "additive softmax by rows",

@@ -235,6 +235,9 @@ def contestants(model: str, strength: float) -> dict[str, Callable[[Lists], floa
         "additive by rows": lambda d: d.fit(
             PositionBias(LambdaMART()), d.clicks, position=d.position
         ),
+        "additive softmax": lambda d: d.fit(
+            ClickSoftmax(), d.clicks, position=d.position, unbiased="additive"
+        ),
         "additive softmax by rows": lambda d: d.fit(
             PositionBias(ClickSoftmax()), d.clicks, position=d.position
         ),
