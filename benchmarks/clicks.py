@@ -10,7 +10,7 @@
     python benchmarks/clicks.py logs --data FOLDER
     python benchmarks/clicks.py page
 
-Every part writes ``benchmarks/results/clicks/PART.json`` and goes on where it stopped.
+Every part writes ``benchmarks/results/clicks/PART.json.xz`` and goes on where it stopped.
 """
 
 import argparse

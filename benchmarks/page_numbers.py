@@ -286,6 +286,8 @@ def clicks(to_root: str) -> str:
         ("additive", ""),
         ("additive", " documents"),
         ("additive", " lambdamart documents"),
+        ("additive softmax", ""),
+        ("additive softmax", " documents"),
         ("dual", ""),
         ("ips all_pairs by rows", ""),
         ("additive by rows", ""),

@@ -51,7 +51,8 @@ def write() -> None:
     """Write ``README.md`` beside the results."""
     parts = [
         "# Clicks with positions",
-        "Written by `benchmarks/clicks.py page` from the JSON files of this folder.",
+        "Written by `benchmarks/clicks.py page` from the compressed JSON files of this folder.",
+        *_claims(),
         *_coverage(),
         *_scale(),
         *_additive(),
@@ -62,6 +63,43 @@ def write() -> None:
         *_logs(),
     ]
     (RESULTS / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _claims() -> list[str]:
+    """Say which readings of what was asked for hold."""
+    trials = load("ranking")["trials"]
+    biased, unbiased = (
+        {k.split(maxsplit=2)[2]: t for k, t in trials.items() if k.startswith(f"position {eta} ")}
+        for eta in ("1", "0")
+    )
+    rows = []
+    for name in ("ips all_pairs", "additive"):
+        for end in ends(name):
+            naive, clean = f"naive{end}", f"clean{end}"
+            part = {k: t for k, t in biased.items() if {name, naive, clean} <= t.keys()}
+            closed = gap_closed(part, name, naive, clean)
+            if closed is None:
+                continue
+            p = _against(part, name, naive)[1]
+            holds = "yes" if closed >= 0.6 and float(p) < 0.05 else "no"
+            span = _interval(part, name, naive, clean)
+            what = f"{name}: 60% of {naive} to {clean}, gain with p < .05"
+            rows.append([what, f"{closed:.0%} ({span})", p, _counts(part), holds])
+    for name in ("ips all_pairs", "additive"):
+        for end in ends(name):
+            found = _loss(unbiased, name, f"naive{end}")
+            if found is not None:
+                mean, span, p, counts = found
+                holds = "yes" if mean >= -0.005 else "no"
+                what = f"{name}: no bias, at most .005 below naive{end}"
+                rows.append([what, f"{mean:+.4f} ({span})", p, counts, holds])
+    heads = ("position-based clicks, four sets", "mean (95%)", "p", "pairs, draws", "holds")
+    return [
+        "## In short",
+        table(heads, rows),
+        "A line holds if its mean does. Its size is sure, at 95%, only where the whole interval is "
+        "beyond 60%, or above -.005.",
+    ]
 
 
 def _text(module: Any) -> str:
@@ -304,27 +342,27 @@ def _losses(own: Trials) -> list[str]:
     rows = []
     for name in CORRECTED:
         for end in ends(name):
-            difference = units(own, name, f"naive{end}")
-            if len(difference) < 5:
-                continue
-            error = difference.std(ddof=1) / np.sqrt(len(difference))
-            reach = stats.t.ppf(0.975, len(difference) - 1) * error
-            mean = difference.mean()
-            part = {k: t for k, t in own.items() if {name, f"naive{end}"} <= t.keys()}
-            rows.append(
-                [
-                    name,
-                    f"naive{end}",
-                    f"{mean:+.4f}",
-                    f"{mean - reach:+.4f} to {mean + reach:+.4f}",
-                    _against(own, name, f"naive{end}")[1],
-                    _counts(part),
-                ]
-            )
+            found = _loss(own, name, f"naive{end}")
+            if found is not None:
+                mean, *rest = found
+                rows.append([name, f"naive{end}", f"{mean:+.4f}", *rest])
     if not rows:
         return []
     heads = ("contestant", "against", "gain", "95% interval", "p", "pairs, draws")
     return ["Against naive clicks:", table(heads, rows)]
+
+
+def _loss(own: Trials, name: str, naive: str) -> tuple[float, str, str, str] | None:
+    """Return the mean difference, the interval of a t test, its p, and pairs and draws."""
+    difference = units(own, name, naive)
+    if len(difference) < 5:
+        return None
+    error = difference.std(ddof=1) / np.sqrt(len(difference))
+    reach = stats.t.ppf(0.975, len(difference) - 1) * error
+    mean = float(difference.mean())
+    part = {k: t for k, t in own.items() if {name, naive} <= t.keys()}
+    span = f"{mean - reach:+.4f} to {mean + reach:+.4f}"
+    return mean, span, _against(own, name, naive)[1], _counts(part)
 
 
 def _counts(part: Trials) -> str:
