@@ -4,16 +4,29 @@
     python benchmarks/clicks.py scale --rows 10000000
     python benchmarks/clicks.py additive --data FOLDER --draws 2
     python benchmarks/clicks.py documents --data FOLDER --draws 4
+    python benchmarks/clicks.py choices --data FOLDER --draws 2 --strength 1
+    python benchmarks/clicks.py curves --data FOLDER
     python benchmarks/clicks.py ranking --data FOLDER --model position --strength 1
     python benchmarks/clicks.py logs --data FOLDER
     python benchmarks/clicks.py page
 
-Every part writes ``benchmarks/results/clicks/PART.json`` and goes on where it stopped.
+Every part writes ``benchmarks/results/clicks/PART.json.xz`` and goes on where it stopped.
 """
 
 import argparse
 
-from click_study import additive, coverage, documents, logs, page, ranking, scale, store
+from click_study import (
+    additive,
+    choices,
+    coverage,
+    curves,
+    documents,
+    logs,
+    page,
+    ranking,
+    scale,
+    store,
+)
 from common.real_data import data_folder
 
 
@@ -31,12 +44,20 @@ def main() -> None:
         study = parts.add_parser(name)
         study.add_argument("--data", help="folder of the data sets; else GBRANK_DATA")
         study.add_argument("--draws", type=int, default=draws)
+    study = parts.add_parser("choices")
+    study.add_argument("--data", help="folder of the data sets; else GBRANK_DATA")
+    study.add_argument("--draws", type=int, default=2)
+    study.add_argument("--strength", type=float, default=1.0)
+    study.add_argument("--only", nargs="+", help="variants, if not all")
+    study = parts.add_parser("curves")
+    study.add_argument("--data", help="folder of the data sets; else GBRANK_DATA")
     three = parts.add_parser("ranking")
     three.add_argument("--data", help="folder of the data sets; else GBRANK_DATA")
     three.add_argument("--model", choices=tuple(ranking.MODELS), default="position")
     three.add_argument("--strength", type=float, default=1.0)
     three.add_argument("--folds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
     three.add_argument("--sets", nargs="+", default=list(ranking.FOUR))
+    three.add_argument("--draws", type=int, nargs="+", default=[0], help="independent simulations")
     three.add_argument("--only", nargs="+", help="contestants, if not all")
     four = parts.add_parser("logs")
     four.add_argument("--data", help="folder of the data sets; else GBRANK_DATA")
@@ -51,19 +72,25 @@ def main() -> None:
         additive.run(data_folder(given.data), given.draws)
     elif given.part == "documents":
         documents.run(data_folder(given.data), given.draws)
+    elif given.part == "choices":
+        choices.run(data_folder(given.data), given.draws, given.strength, given.only)
+    elif given.part == "curves":
+        curves.run(data_folder(given.data))
     elif given.part == "logs":
         logs.run(data_folder(given.data))
     elif given.part == "page":
         page.write()
     elif given.part == "ranking":
-        ranking.run(
-            data_folder(given.data),
-            given.sets,
-            given.folds,
-            given.model,
-            given.strength,
-            given.only,
-        )
+        for draw in given.draws:
+            ranking.run(
+                data_folder(given.data),
+                given.sets,
+                given.folds,
+                given.model,
+                given.strength,
+                given.only,
+                draw,
+            )
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import argparse
 import csv
 import io
 import json
+import lzma
 import re
 import sys
 import textwrap
@@ -268,30 +269,42 @@ def metric_losses(to_root: str) -> str:
 
 def clicks(to_root: str) -> str:
     """What corrections of position bias close of the gap between clicks and clean labels."""
-    text = (RESULTS / "clicks" / "ranking.json").read_text(encoding="utf-8")
-    found = json.loads(text)["trials"]
+    packed = (RESULTS / "clicks" / "ranking.json.xz").read_bytes()
+    found = json.loads(lzma.decompress(packed))["trials"]
 
-    def gain(strength: str, name: str, other: str) -> float:
-        pairs = [
-            trial[name] - trial[other]
-            for key, trial in found.items()
-            if key.startswith(f"position {strength} ") and {name, other} <= trial.keys()
-        ]
-        return sum(pairs) / len(pairs)
+    def means(strength: str, plus: str, minus: str, also: tuple[str, ...] = ()) -> list[float]:
+        """Return the mean difference over draws for each set and fold."""
+        by_fold: dict[str, list[float]] = {}
+        for key, trial in found.items():
+            model, eta, name, fold = key.split()[:4]
+            if (model, eta) == ("position", strength) and {plus, minus, *also} <= trial.keys():
+                by_fold.setdefault(f"{name} {fold}", []).append(trial[plus] - trial[minus])
+        return [sum(values) / len(values) for values in by_fold.values()]
 
     rows = []
-    for name, naive, clean in (
-        ("ips all_pairs", "naive", "clean"),
-        ("ips all_pairs", "naive documents", "clean documents"),
-        ("additive", "naive", "clean"),
-        ("additive", "naive documents", "clean documents"),
-        ("dual", "naive", "clean"),
-        ("ips all_pairs by rows", "naive", "clean"),
-        ("additive by rows", "naive", "clean"),
+    for name, end in (
+        ("ips all_pairs", ""),
+        ("ips all_pairs", " documents"),
+        ("additive", ""),
+        ("additive", " documents"),
+        ("additive", " lambdamart documents"),
+        ("additive softmax", ""),
+        ("additive softmax", " documents"),
+        ("dual", ""),
+        ("ips all_pairs by rows", ""),
+        ("additive by rows", ""),
     ):
-        share = gain("1", name, naive) / gain("1", clean, naive)
-        unbiased = "-" if name == "dual" else f"{gain('0', name, naive):+.4f}"
-        rows.append([f"{name}, of {naive} to {clean}", f"{share:.0%}", unbiased])
+        naive, clean = f"naive{end}", f"clean{end}"
+        closed = means("1", name, naive, (clean,))
+        share = sum(closed) / sum(means("1", clean, naive, (name,))) if closed else None
+        lost = means("0", name, naive)
+        rows.append(
+            [
+                f"{name}, of {naive} to {clean}",
+                "-" if share is None else f"{share:.0%}",
+                f"{sum(lost) / len(lost):+.4f}" if lost else "-",
+            ]
+        )
     heads = ["clicks simulated on four sets", "of the gap closed", "gain without any bias"]
     return table(heads, rows)
 

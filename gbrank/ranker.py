@@ -88,13 +88,13 @@ from gbrank.core import (
     check_seed,
     column_names,
     corrected_gain,
-    count_distinct_rows,
     count_rows_of,
     describe_queries,
     hash_queries,
     hold_out_queries,
     is_sequence,
     is_table,
+    number_distinct_rows,
     numbered_columns,
     one_column,
     plain_features,
@@ -108,6 +108,7 @@ from gbrank.objectives import (
     GainPairwise,
     LearnsBias,
     Objective,
+    PositionBias,
     YetiLoss,
     get_objective,
     objective_name,
@@ -469,7 +470,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
         position: ArrayLike | None = None,
         propensity: Any = None,
         unbiased: str | None = None,
-        clip: float = 0.0,
+        clip: float | None = None,
         eval_position: Any = None,
     ) -> Self:
         """Train.
@@ -527,15 +528,19 @@ class Ranker(HintsAtParameters, BaseEstimator):
             ``propensity``; ``objective=None`` is then :class:`gbrank.ClickSoftmax`, and one that
             stays biased (:func:`gbrank.clicks.why_biased`) gives a warning. "additive": a bias of
             each position is learned beside the trees, by :class:`gbrank.PositionBias` around the
-            objective, or ``LambdaMART``. "dual": :class:`gbrank.DualSoftmax`. One booster, from
+            objective, or ``LambdaMART``, from equal rows of ``X`` at several positions, as far as
+            there are any. "dual": :class:`gbrank.DualSoftmax`. One booster, from
             zero unless ``start`` says otherwise, at the rate 0.1 unless ``learning_rate`` does.
             Held-out queries, and evaluation sets with ``eval_position``, are judged by
             ``ips_ndcg``, which needs ``propensity``; those without by labels, as always.
             A log shows a document in many lists, so that what counts documents
             (``min_child_samples``, ``reg_lambda`` and the other penalties) is multiplied by the
-            number of rows per different row of ``X``; not in ``preset="lightgbm"``.
-        clip : float, default=0.0
-            The least propensity that clicks are divided by.
+            number of rows per different row of ``X``. In ``preset="lightgbm"`` penalties and the
+            additive bias are LightGBM's own.
+        clip : float, default=None
+            The least propensity that clicks are divided by; what was clicked below it counts too
+            little, by the factor propensity / clip. ``None`` for 0.2 in labels that "ips" trains
+            on, and for no clip where clicks judge.
         eval_position : as ``position``, of an evaluation set of clicks.
         """
         if unbiased is not None:
@@ -555,7 +560,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
                 },
             )
             return self
-        if propensity is not None or eval_position is not None or clip != 0.0:
+        if propensity is not None or eval_position is not None or clip is not None:
             raise ValueError(
                 "propensity, clip and eval_position mean something with unbiased='ips', 'additive' "
                 "or 'dual' only, but unbiased is None"
@@ -642,6 +647,8 @@ class Ranker(HintsAtParameters, BaseEstimator):
             )
             if observed is not None:
                 objective.set_params(observations=observed.bind(training.layout, keys=keys))
+            if isinstance(objective, PositionBias):
+                objective.sort_items(training.layout)
             objective.check_labels(training.y, training.layout)
             if holds_out:
                 training, held_out = self._hold_out(training)
@@ -1201,7 +1208,7 @@ class Ranker(HintsAtParameters, BaseEstimator):
     def _fit_clicks(
         self,
         rows: tuple[Any, Any, Any, Any, Any],
-        clicks: tuple[Any, Any, str, float],
+        clicks: tuple[Any, Any, str, float | None],
         evaluation: tuple[Any, Any, Any, Any, Any],
         others: dict[str, Any],
     ) -> None:
@@ -1228,10 +1235,11 @@ class Ranker(HintsAtParameters, BaseEstimator):
         if isinstance(self.start, str) and self.start == "auto":
             one.start = "zero"
         one.learning_rate = 0.1 if self.learning_rate is None else self.learning_rate
+        documents = None
         if PRESETS[one.preset].in_documents:
             has_ids = isinstance(column, str) and column in column_names(X)
-            features = take_column(X, column)[1] if has_ids else X
-            copies = layout.n_rows / count_distinct_rows(features)
+            documents = number_distinct_rows(take_column(X, column)[1] if has_ids else X)
+            copies = layout.n_rows / (int(documents.max()) + 1)
             one.set_params(**counted_in_rows(resolve_preset(one.get_params()), copies))
         eval_X, eval_y, eval_qid, eval_weight, eval_position = evaluation
         has_sets = eval_X is not None or others["eval_set"] is not None
@@ -1257,6 +1265,8 @@ class Ranker(HintsAtParameters, BaseEstimator):
                 eval_y, eval_position, propensity, judged, clip, cutoff
             )
         numbers = layout.unsort(np.repeat(np.arange(layout.n_queries), layout.sizes))
+        if documents is not None and isinstance(plan.objective, PositionBias):
+            one.objective = clone(plan.objective).set_params(items=documents[kept])
         Ranker.fit(
             one,
             take_rows(X, kept) if holds_out else X,
@@ -1271,6 +1281,8 @@ class Ranker(HintsAtParameters, BaseEstimator):
             position=None if plan.position is None else np.asarray(plan.position)[kept],
             **others,
         )
+        if isinstance(one.objective_, PositionBias):
+            one.objective_.set_params(items=None)  # rows of this log are nothing to another
         self._take_over(one)
 
     def _hold_out_lists(

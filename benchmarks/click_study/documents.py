@@ -23,10 +23,10 @@ VARIANTS: dict[str, Callable[[Lists], float]] = {
     "naive": lambda d: d.fit(ClickSoftmax(), d.clicks),
     "naive documents": lambda d: d.fit(ClickSoftmax(), d.clicks, documents=True),
     "ips by rows": lambda d: d.ips_by_rows(d.estimated("all_pairs")),
-    "ips": lambda d: d.ips(d.estimated("all_pairs")),
+    "ips": lambda d: d.ips(d.estimated("all_pairs"), clip=0.0),
     "ips, clip .2": lambda d: d.ips(d.estimated("all_pairs"), clip=0.2),
     "additive by rows": lambda d: d.fit(PositionBias(LambdaMART()), d.clicks, position=d.position),
-    "additive": lambda d: d.fit(None, d.clicks, position=d.position, unbiased="additive"),
+    "additive": lambda d: d.beside(PositionBias(LambdaMART())),
 }
 
 

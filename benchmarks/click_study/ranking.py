@@ -16,14 +16,19 @@ trees on the same lists, and is judged by NDCG@10 with the clean labels of the t
 A document of grade r is relevant to a user with probability ``.1 + .9 (2^r - 1) / (2^max - 1)``.
 
 All train ``ClickSoftmax`` on clicks or on the probabilities above ("clean"), but "additive", which
-is what ``unbiased="additive"`` trains when no loss is named, a bias beside ``LambdaMART``;
-"additive softmax" is the same beside ``ClickSoftmax``, "naive" and "clean lambdamart" are
-its own ends. "ips true" divides by the propensities that clicks were drawn with, "ips wrong" by
-those of eta + 1.
+is what ``unbiased="additive"`` trains when no loss is named, a bias beside ``LambdaMART``, learned
+from documents seen at several positions; "additive softmax" is the same beside ``ClickSoftmax``,
+"additive lightgbm" has the bias by LightGBM's rule, "naive" and "clean lambdamart" are its own
+ends. "ips all_pairs" is ``unbiased="ips"`` as it comes, with propensities estimated from the log,
+"ips true" with those that clicks were drawn with, "ips wrong" with those of eta + 1; "unclipped"
+divides by propensities below 0.2 too.
 
 Penalties count documents in what ``unbiased=`` trains. "By rows": they count rows, as they do
-without ``unbiased``, which was all there was at first. "Documents": clicks or clean labels as they
-are, but penalties that count documents.
+without ``unbiased``, which was all there was at first; the bias is then LightGBM's, and nothing is
+clipped. "Documents": clicks or clean labels as they are, but penalties that count documents.
+
+A draw has a production ranker, lists and clicks of its own. Draws of a set and fold are averaged
+before anything is compared, so that a pair is a set and a fold.
 """
 
 import warnings
@@ -48,6 +53,8 @@ FOUR = ("MQ2008", "MQ2007_partial", "OHSUMED_QLN", "target_types_sigir2017")
 SETS = {"MQ2008": 60, "MQ2007_partial": 30, "OHSUMED_QLN": 400, "target_types_sigir2017": 90,
         "f1_races": 40, "trec_object_runs": 150, "table_www2018": 400}  # fmt: skip
 SHOWN = 10
+#: Training queries that the production ranker is fitted to.
+KNOWN = 10
 #: Spread of the noise that moves documents about, by that of the scores within a query.
 NOISE = 0.4
 #: Users of a list whose clicks are averaged, in the model of that name.
@@ -59,6 +66,8 @@ MODELS = {
     "trust": (0.2, 0.4, 0.65),
 }
 TREES = {"n_estimators": 60, "num_leaves": 15, "learning_rate": 0.1, "n_jobs": 1}
+#: Draws up to this one belong to the studies on validation queries.
+OWN_DRAWS = 100
 OTHER_ESTIMATORS = ("pivot", "neighbours", "em")
 
 
@@ -68,13 +77,15 @@ def relevance(grades: np.ndarray) -> np.ndarray:
     return 0.1 + 0.9 * (2.0 ** np.minimum(grades, 5.0) - 1) / (2.0**top - 1)
 
 
-def show(train: RankingData, lists: int, rng: np.random.Generator) -> np.ndarray:
+def show(
+    train: RankingData, lists: int, rng: np.random.Generator, known: int = KNOWN
+) -> np.ndarray:
     """Return the rows that are shown, a list a row of the matrix; -1 where a list is shorter."""
     queries = rng.permutation(train.n_queries)
-    some = train.take(np.sort(queries[:10]))
+    some = train.take(np.sort(queries[:known]))
     while len(np.unique(some.y)) < 2:
         queries = rng.permutation(train.n_queries)
-        some = train.take(np.sort(queries[:10]))
+        some = train.take(np.sort(queries[:known]))
     scores = LinearRanker().fit(some.X, some.y, qid=some.qid).predict(train.X)
     shown = []
     for first, last in zip(train.layout.bounds[:-1], train.layout.bounds[1:], strict=True):
@@ -115,16 +126,17 @@ class Lists:
         *,
         draw: int = 0,
         judged_by: str = "test",
+        known: int = KNOWN,
     ) -> None:
         train, valid, test = load_fold(folder, name, fold)
         self.judge = test if judged_by == "test" else valid
         rng = np.random.default_rng(100 * fold + 7 if draw == 0 else (draw, fold))
         train = train.take(np.arange(train.n_queries))
-        shown = show(train, SETS[name], rng)
+        shown = show(train, SETS[name], rng, known)
         filled = shown >= 0
         chance = np.where(filled, relevance(train.y)[shown], 0.0)
         clicks = click(model, strength, chance, rng)
-        rows = shown[filled]
+        self.documents = rows = shown[filled]
         self.X, self.clicks = train.X[rows], clicks[filled].astype(float)
         self.clean = chance[filled]
         self.lists = np.repeat(np.arange(len(shown)), filled.sum(axis=1))
@@ -156,14 +168,27 @@ class Lists:
         settings = TREES if trees is None else {**TREES, "n_estimators": trees}
         ranker = Ranker(objective, preset="fast", start="zero", **settings)
         if documents:
-            ranker.set_params(**counted_in_rows(resolve_preset(ranker.get_params()), self.copies))
+            ranker.set_params(**self.counting())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ranker.fit(self.X, y, qid=self.lists, **clicks)
+        return self.judged(ranker)
+
+    def judged(self, ranker: Ranker) -> float:
+        """Return NDCG@10 on the clean labels of the queries that judge."""
         on = self.judge
         return round(float(ndcg_score(on.y, ranker.predict(on.X), qid=on.qid, k=10)), 5)
 
-    def ips(self, propensities: Propensities, clip: float = 0.0) -> float:
+    def counting(self) -> dict[str, float]:
+        """Return penalties that count documents."""
+        usual = Ranker(preset="fast", **TREES).get_params()
+        return counted_in_rows(resolve_preset(usual), self.copies)
+
+    def beside(self, objective: PositionBias) -> float:
+        """Return the same of clicks with a bias that is learned by LightGBM's rule."""
+        return self.fit(objective, self.clicks, documents=True, position=self.position)
+
+    def ips(self, propensities: Propensities, clip: float | None = None) -> float:
         """Return the same of clicks divided by propensities."""
         return self.fit(
             ClickSoftmax(),
@@ -202,9 +227,16 @@ def contestants(model: str, strength: float) -> dict[str, Callable[[Lists], floa
         "dual": lambda d: d.fit(None, d.clicks, position=d.position, unbiased="dual"),
         "clean documents": lambda d: d.fit(ClickSoftmax(), d.clean, documents=True),
         "naive documents": lambda d: d.fit(ClickSoftmax(), d.clicks, documents=True),
+        "clean lambdamart documents": lambda d: d.fit(LambdaMART(), d.clean, documents=True),
+        "naive lambdamart documents": lambda d: d.fit(LambdaMART(), d.clicks, documents=True),
+        "ips all_pairs unclipped": lambda d: d.ips(d.estimated("all_pairs"), clip=0.0),
+        "additive lightgbm": lambda d: d.beside(PositionBias(LambdaMART())),
         "ips all_pairs by rows": lambda d: d.ips_by_rows(d.estimated("all_pairs")),
         "additive by rows": lambda d: d.fit(
             PositionBias(LambdaMART()), d.clicks, position=d.position
+        ),
+        "additive softmax": lambda d: d.fit(
+            ClickSoftmax(), d.clicks, position=d.position, unbiased="additive"
         ),
         "additive softmax by rows": lambda d: d.fit(
             PositionBias(ClickSoftmax()), d.clicks, position=d.position
@@ -215,6 +247,7 @@ def contestants(model: str, strength: float) -> dict[str, Callable[[Lists], floa
     }
     if model == "position":
         found["ips true"] = lambda d: d.ips(d.curve(strength))
+        found["ips true unclipped"] = lambda d: d.ips(d.curve(strength), clip=0.0)
         found["ips true by rows"] = lambda d: d.ips_by_rows(d.curve(strength))
         found["ips wrong"] = lambda d: d.ips(d.curve(strength + 1.0))
     for method in OTHER_ESTIMATORS:
@@ -223,18 +256,28 @@ def contestants(model: str, strength: float) -> dict[str, Callable[[Lists], floa
 
 
 def run(folder: Path, names: list[str], folds: list[int], model: str, strength: float,
-        only: list[str] | None = None) -> None:  # fmt: skip
-    """Measure what is missing of one click model at one strength."""
+        only: list[str] | None = None, draw: int = 0) -> None:  # fmt: skip
+    """Measure what is missing of one click model at one strength, in one draw."""
     found = load("ranking")
     for fold in folds:
         for name in names:
-            key = f"{model} {strength:g} {name} {fold}"
+            key = f"{model} {strength:g} {name} {fold}" + (f" {draw}" if draw else "")
             trial = found["trials"].setdefault(key, {})
             wanted = contestants(model, strength)
             missing = [each for each in only or wanted if each not in trial and each in wanted]
             if not missing:
                 continue
-            data = Lists(folder, name, fold, model, strength)
+            data = Lists(folder, name, fold, model, strength, draw=draw and draw + OWN_DRAWS)
             for each in missing:
-                trial[each] = wanted[each](data)
-                save("ranking", found)
+                known = _clean_elsewhere(found["trials"], name, fold, draw, each)
+                trial[each] = wanted[each](data) if known is None else known
+            save("ranking", found)
+
+
+def _clean_elsewhere(
+    trials: dict[str, dict[str, float]], name: str, fold: int, draw: int, each: str
+) -> float | None:
+    """Return what clean labels gave with another click model: lists and labels are the same."""
+    end = f" {name} {fold}" + (f" {draw}" if draw else "")
+    found = [t[each] for key, t in trials.items() if key.endswith(end) and each in t]
+    return found[0] if found and each.startswith("clean") else None

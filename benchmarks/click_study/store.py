@@ -1,6 +1,7 @@
-"""Results of a part as one JSON file, to which a run that was interrupted adds the rest."""
+"""Results of a part as one compressed JSON file, to which an interrupted run adds the rest."""
 
 import json
+import lzma
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,10 @@ def use_folder(folder: str | None) -> None:
 
 def load(part: str) -> dict[str, Any]:
     """Return what a part has measured so far: a dictionary of trials by name."""
-    path = _folder[0] / f"{part}.json"
+    path = _folder[0] / f"{part}.json.xz"
     if not path.exists():
         return {"trials": {}}
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(lzma.decompress(path.read_bytes()))
     return found
 
 
@@ -34,4 +35,7 @@ def save(part: str, content: dict[str, Any]) -> None:
         **{k: v for k, v in content.items() if k != "provenance"},
     }
     text = json.dumps(content, indent=None, separators=(",", ":"))
-    (_folder[0] / f"{part}.json").write_text(text.replace('},"', '},\n"') + "\n", encoding="utf-8")
+    path = _folder[0] / f"{part}.json.xz"
+    new = path.with_suffix(".new")
+    new.write_bytes(lzma.compress(text.encode()))
+    new.replace(path)  # a run may be stopped at any moment

@@ -53,7 +53,9 @@ def add_command(commands: Any) -> argparse.ArgumentParser:
     train = parser.add_argument_group("train")
     train.add_argument("--unbiased", choices=("ips", "additive", "dual", "none"), default="ips")
     train.add_argument("--propensity", metavar="FILE", help="what clicks propensity wrote")
-    train.add_argument("--clip", type=float, default=0.0, help="least propensity to divide by")
+    train.add_argument(
+        "--clip", type=float, help="least propensity to divide by (default: 0.2; report: none)"
+    )
     train.add_argument("--objective", help="loss (default: what suits --unbiased)")
     train.add_argument("--trees", type=positive, default=100, metavar="N")
     train.add_argument("--model", metavar="FILE", help="where to write the model")
@@ -79,7 +81,7 @@ def _report(arguments: argparse.Namespace) -> None:
     given = None
     if arguments.propensity is not None:
         given = gbrank.clicks.Propensities.load(arguments.propensity)
-    found = gbrank.clicks.report(_log(arguments), given, clip=arguments.clip)
+    found = gbrank.clicks.report(_log(arguments), given, clip=arguments.clip or 0.0)
     result = {
         "positions": found.positions,
         "impressions": found.impressions,

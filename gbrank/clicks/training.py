@@ -14,6 +14,9 @@ from gbrank.objectives import ClickSoftmax, DualSoftmax, Objective, PositionBias
 
 #: How position bias can be removed.
 WAYS = ("ips", "additive", "dual")
+#: The least propensity that clicks are divided by in training, unless the user says otherwise: a
+#: few clicks far down, divided by next to nothing, else decide whole leaves.
+CLIP = 0.2
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ def plan_training(
     layout: QueryLayout,
     position: Any,
     propensity: Any,
-    clip: float,
+    clip: float | None,
     sample_weight: Any,
 ) -> ClickPlan:
     """Return labels, weights and objective that remove the bias of positions in a given way.
@@ -56,7 +59,8 @@ def plan_training(
     sample_weight : weight of each row, or ``None``.
     """
     check_choice("unbiased", unbiased, WAYS, also="None")
-    check_number("clip", clip, low=0.0, high=1.0)
+    if clip is not None:
+        check_number("clip", clip, low=0.0, high=1.0)
     if unbiased != "ips":
         if position is None:
             raise ValueError(f"unbiased={unbiased!r} needs position: where each row was shown")
@@ -68,7 +72,7 @@ def plan_training(
             "one number per row"
         )
     chosen = ClickSoftmax() if objective is None else get_objective(objective)
-    labels = ips_labels(click, position, propensity, clip)
+    labels = ips_labels(click, position, propensity, CLIP if clip is None else clip)
     reason = why_biased(chosen)
     if reason is None:
         return ClickPlan(chosen, labels, sample_weight, None)
@@ -122,16 +126,23 @@ def judging_metric(k: int | None) -> Any:
 
 
 def judged_rows(
-    click: Any, position: Any, propensity: Any, layout: QueryLayout, clip: float, k: int | None
+    click: Any,
+    position: Any,
+    propensity: Any,
+    layout: QueryLayout,
+    clip: float | None,
+    k: int | None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return labels and row weights of an evaluation set of clicks.
 
     Parameters
     ----------
-    click, position, propensity, clip, k : as in :func:`gbrank.clicks.ips_ndcg`.
+    click, position, propensity, k : as in :func:`gbrank.clicks.ips_ndcg`.
     layout : the lists.
+    clip : the same; ``None`` for none.
     """
-    labels = ips_labels(click, position, as_propensities(propensity, position, layout.n_rows), clip)
+    by_row = as_propensities(propensity, position, layout.n_rows)
+    labels = ips_labels(click, position, by_row, clip or 0.0)
     weights = judging_weights(labels, layout, k)
     if not weights.any():
         raise ValueError("an evaluation set of clicks needs at least one click")

@@ -1,7 +1,7 @@
 """Arrays and numbers: what knows no loss, no LightGBM and no estimator."""
 
 from gbrank.core.data import RankingData, describe_queries
-from gbrank.core.distinct_rows import count_distinct_rows
+from gbrank.core.distinct_rows import count_distinct_rows, number_distinct_rows
 from gbrank.core.dmatrix import DMatrixData
 from gbrank.core.extensions import find_class, import_code
 from gbrank.core.fastmath import exp, exp32, log, sigmoid
@@ -169,6 +169,7 @@ __all__ = [
     "kernel_cache",
     "load_tile",
     "log",
+    "number_distinct_rows",
     "number_runs",
     "numbered_columns",
     "numeric_matrix",

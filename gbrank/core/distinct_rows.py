@@ -1,4 +1,4 @@
-"""How many rows of a matrix differ: a log shows the same document again and again.
+"""Which rows of a matrix differ, and how many: a log shows the same document again and again.
 
 Rows are told apart by 64 bits made of all their values, so that a million rows take no sorting of
 rows and no memory but a number each. Two different rows have the same bits once in 10^19 pairs.
@@ -19,6 +19,7 @@ from gbrank.core.frames import (
     plain_features,
     take_column,
 )
+from gbrank.core.typing import IntArray
 
 #: Rows at a time, so that what is computed of them stays in the cache.
 _BLOCK = 2048
@@ -37,8 +38,30 @@ def count_distinct_rows(X: Any) -> int:
     >>> count_distinct_rows([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]])
     2
     """
+    return len(np.unique(_keys(X)))
+
+
+def number_distinct_rows(X: Any) -> IntArray:
+    """Return a number for each row, from 0 and without gaps, the same for equal rows.
+
+    Parameters
+    ----------
+    X : features of any kind.
+
+    Examples
+    --------
+    >>> from gbrank.core import number_distinct_rows
+    >>> found = number_distinct_rows([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]])
+    >>> bool(found[0] == found[2] != found[1])
+    True
+    """
+    numbers: IntArray = np.unique(_keys(X), return_inverse=True)[1]
+    return numbers
+
+
+def _keys(X: Any) -> NDArray[np.uint64]:
     parts = batches(X) if is_sequence(X) else [X]
-    return len(np.unique(np.concatenate([_row_keys(part) for part in parts])))
+    return np.concatenate([_row_keys(part) for part in parts])
 
 
 def _row_keys(X: Any) -> NDArray[np.uint64]:

@@ -44,6 +44,22 @@ class LearnedBias:
             self.bias.dtype
         )
 
+    def joint_newton_step(
+        self, gradient: FloatArray, hessian: FloatArray, rate: float, penalty: FloatArray
+    ) -> None:
+        """Move all positions together.
+
+        Parameters
+        ----------
+        gradient : of each position.
+        hessian : a matrix, of all pairs of positions; constants may cost nothing.
+        rate, penalty : as in :meth:`newton_step`.
+        """
+        downhill = -gradient - penalty * self.bias
+        step = np.linalg.solve(hessian + np.diag(penalty + _FLOOR), downhill)
+        # what all positions share is as good in the trees
+        self.bias += (rate * (step - step.mean())).astype(self.bias.dtype)
+
 
 class LearnsBias(Objective):
     """An objective that learns a bias of positions while trees grow."""

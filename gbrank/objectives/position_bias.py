@@ -9,7 +9,10 @@ with ``n_k`` rows,
 .. math:: b_k \leftarrow b_k + \eta \frac{-\sum g_i - \lambda n_k b_k}
     {|\sum h_i + \lambda n_k| + 0.001}
 
-which is the rule that LightGBM has for its own ``lambdarank``, here for every objective.
+which is the rule that LightGBM has for its own ``lambdarank``, here for every objective. It takes
+for position what is relevance where good documents stand at the top and trees have not explained
+them yet. If it is known which rows are the same item, the bias is learned from what differs between
+rows of the same item (``_within_items``), where relevance does not.
 
 References
 ----------
@@ -24,6 +27,7 @@ import numpy as np
 from gbrank.core import Float32Array, FloatArray, IntArray, QueryLayout, check_number
 from gbrank.objectives._learned_bias import LearnedBias, LearnsBias
 from gbrank.objectives._training import Adjustment, Step
+from gbrank.objectives._within_items import ItemsAtPositions
 from gbrank.objectives._wrapped import WrappedObjective
 from gbrank.objectives.base import Objective
 
@@ -47,6 +51,11 @@ class PositionBias(LearnsBias, WrappedObjective):
     learning_rate : float or "auto", default="auto"
         Share of a Newton step that the bias takes per tree; "auto" for LightGBM's, or 0.1 where
         that is not visible. Whole steps diverge beside softmax losses, as positions share a list.
+    items : array of integers, shape (n_rows,), default=None
+        Which rows of the Dataset are the same document for the same query: rows with equal numbers.
+        The bias is then learned from items that were seen at several positions, as far as there
+        are any; without, by LightGBM's rule, which takes relevance for position where good
+        documents stand at the top.
     n_jobs : int, default=None
         Threads of a step.
 
@@ -82,12 +91,14 @@ class PositionBias(LearnsBias, WrappedObjective):
         regularization: float = 0.0,
         learning_rate: str | float = "auto",
         *,
+        items: IntArray | None = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__()
         self.base = base
         self.regularization = regularization
         self.learning_rate = learning_rate
+        self.items = items
         self.n_jobs = n_jobs
         self.check_params()
 
@@ -115,7 +126,30 @@ class PositionBias(LearnsBias, WrappedObjective):
         positions, places = np.unique(position, return_inverse=True)
         learned = self.new_bias(positions, np.float32)
         penalty: FloatArray = float(self.regularization) * np.bincount(places).astype(np.float64)
-        return self.make_step(labels, layout), _AdditiveBias(learned, places, penalty, self.rate())
+        together = None
+        if self.items is not None:
+            together = ItemsAtPositions(self._items_of(layout), places)
+        adjustment = _AdditiveBias(learned, places, penalty, self.rate(), together)
+        return self.make_step(labels, layout), adjustment
+
+    def sort_items(self, layout: QueryLayout) -> None:
+        """Put items into the order of a Dataset whose rows have been sorted by query.
+
+        Parameters
+        ----------
+        layout : how they were sorted.
+        """
+        if self.items is not None:
+            self.set_params(items=layout.sort(self._items_of(layout)))
+
+    def _items_of(self, layout: QueryLayout) -> IntArray:
+        items = np.asarray(self.items)
+        if items.shape != (layout.n_rows,) or items.dtype.kind not in "iu":
+            raise ValueError(
+                "items must be an array of integers, one per row of the training data: got "
+                f"{items.dtype} of shape {items.shape} for {layout.n_rows} rows"
+            )
+        return items
 
     def query_loss(
         self, labels: FloatArray, scores: FloatArray, *, query: int, iteration: int
@@ -125,15 +159,26 @@ class PositionBias(LearnsBias, WrappedObjective):
 
 class _AdditiveBias(Adjustment):
     def __init__(
-        self, learned: LearnedBias, places: IntArray, penalty: FloatArray, rate: float
+        self,
+        learned: LearnedBias,
+        places: IntArray,
+        penalty: FloatArray,
+        rate: float,
+        items: ItemsAtPositions | None,
     ) -> None:
         self.learned, self.places, self.penalty, self.rate = learned, places, penalty, rate
+        self.items = items
 
     def before(self, scores: FloatArray) -> FloatArray:
         shifted: FloatArray = scores + self.learned.bias[self.places]
         return shifted
 
     def after(self, scores: FloatArray, grad: Float32Array, hess: Float32Array) -> None:
+        if self.items is not None:
+            self.learned.joint_newton_step(
+                *self.items.derivatives(grad, hess), self.rate, self.penalty
+            )
+            return
         n = len(self.penalty)
         gradient: Any = np.bincount(self.places, grad, n)
         hessian: Any = np.bincount(self.places, hess, n)

@@ -197,6 +197,22 @@ def test_the_bias_is_gone(lists):
             assert ranker.positions_.tolist() == [0, 1, 2, 3, 4]
 
 
+def test_clicks_far_down_are_clipped_in_training_alone(lists):
+    def scores(**options):
+        return fitted(lists, unbiased="ips", propensity=SEEN, **options).predict(lists["X"])
+
+    as_it_comes = scores()
+    assert (as_it_comes == scores(clip=0.2)).all()
+    assert not np.allclose(as_it_comes, scores(clip=0.0))  # a propensity is 0.1
+    judged = {"eval_X": lists["X"], "eval_y": lists["y"], "eval_qid": lists["qid"],
+              "eval_position": lists["position"]}  # fmt: skip
+    ranker = fitted(lists, unbiased="ips", propensity=SEEN, **judged)
+    found = ips_ndcg(lists["y"], ranker.predict(lists["X"]), position=lists["position"],
+                     propensities=SEEN, qid=lists["qid"])  # fmt: skip
+    values = ranker.evals_result_["valid_0"]["ips_ndcg@10"]
+    assert values[ranker.best_iteration_ - 1] == pytest.approx(found.value, abs=1e-5)
+
+
 def test_rows_in_any_order_and_the_curve(lists):
     order = np.random.default_rng(0).permutation(len(lists["y"]))
     one, other = fitted(lists, unbiased="dual"), fitted(lists, unbiased="dual", order=order)
@@ -206,6 +222,38 @@ def test_rows_in_any_order_and_the_curve(lists):
     matplotlib.use("Agg")
     display = PropensityDisplay.from_bias(one)
     assert display.line_[0].get_ydata() == pytest.approx(one.bias_)
+
+
+def test_the_additive_bias_is_learned_from_documents_seen_at_several_positions():
+    """Where relevant documents stand at the top and users look at all: no bias, in any row order.
+
+    LightGBM's rule, which preset="lightgbm" has, finds one.
+    """
+    rng = np.random.default_rng(0)
+    documents = rng.normal(size=(60, 8, 3))
+    gamma = 1 / (1 + np.exp(-3 * np.sin(3 * documents[:, :, 0])))  # not easy for few trees
+    session = np.repeat(np.arange(60), 60)
+    order = np.argsort(-(gamma[session] + 0.3 * rng.normal(size=(3600, 8))), axis=1)[:, :5]
+    X = documents[session[:, None], order].reshape(-1, 3)
+    click = (rng.random(order.shape) < gamma[session[:, None], order]).ravel().astype(float)
+    position, lists = np.tile(np.arange(5), 3600), np.repeat(np.arange(3600), 5)
+    mixed = rng.permutation(len(X))
+
+    def spread(rows, preset="fast"):
+        ranker = Ranker(preset=preset, n_estimators=20, num_leaves=4, n_jobs=1)
+        ranker.fit(
+            X[rows], click[rows], qid=lists[rows], position=position[rows], unbiased="additive"
+        )
+        assert ranker.objective_.items is None
+        return np.ptp(ranker.bias_)
+
+    by_lightgbm = spread(np.arange(len(X)), "lightgbm")
+    assert spread(np.arange(len(X))) < 0.3 * by_lightgbm
+    assert spread(mixed) < 0.3 * by_lightgbm
+    with pytest.raises(ValueError, match="items must be an array of integers, one per row"):
+        Ranker(PositionBias("xendcg", items=np.arange(5)), preset="fast").fit(
+            X, click, qid=lists, position=position
+        )
 
 
 def test_saved_with_its_bias(lists, tmp_path):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from gbrank.core import count_distinct_rows
+from gbrank.core import count_distinct_rows, number_distinct_rows
 
 
 @pytest.fixture
@@ -29,6 +29,14 @@ def test_every_kind_of_matrix(rows):
     stored = sparse.csr_matrix(np.ones_like(rows))
     stored.data = rows.ravel().copy()  # zeros are stored
     assert count_distinct_rows(stored) == expected
+
+
+def test_equal_rows_have_the_same_number(rows):
+    expected = pd.DataFrame(rows + 0.0).groupby(list(range(5)), dropna=False).ngroup()
+    for kind in (rows, sparse.csr_matrix(rows), pl.DataFrame(rows)):
+        found = number_distinct_rows(kind)
+        assert sorted(set(found)) == list(range(expected.nunique()))
+        assert len(set(zip(found, expected, strict=True))) == expected.nunique()
 
 
 def test_columns_are_told_apart():

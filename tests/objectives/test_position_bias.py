@@ -10,7 +10,15 @@ import pytest
 from oracles.lightgbm_lambdarank import lambdarank_gradients
 from sklearn.base import clone
 
-from gbrank import DualSoftmax, GainPairwise, LambdaMART, PositionBias, Ranker, Squared
+from gbrank import (
+    ClickSoftmax,
+    DualSoftmax,
+    GainPairwise,
+    LambdaMART,
+    PositionBias,
+    Ranker,
+    Squared,
+)
 from gbrank.plotting import PropensityDisplay
 
 N_TREES = 12
@@ -142,6 +150,66 @@ def test_the_rule_for_any_objective(clicks, base):
         scores = scores + 0.1
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_with_items_it_is_newtons_step_of_bias_and_levels(clicks, weighted):
+    """Solved densely, a column for each position and item, a tenth of a row as prior on levels."""
+    y, position = clicks["y"][:100], clicks["position"][:100]
+    weight = clicks["weight"][:100] if weighted else None
+    items = np.random.default_rng(0).integers(5, 35, 100)
+    seen_at = [len(set(position[items == item])) for item in np.unique(items)]
+    assert min(seen_at) == 1
+    assert max(seen_at) > 3
+    objective = PositionBias("gain_pairwise", 0.2, learning_rate=0.5, items=items)
+    training = objective.bind(y, [5] * 20, weight, position=position)
+    columns = np.column_stack(
+        (position[:, None] == np.arange(5), items[:, None] == np.unique(items))
+    ).astype(float)  # fmt: skip
+    scores, bias = np.linspace(-1, 1, 100), np.zeros(5)
+    for step in range(3):
+        grad, hess = (each.astype(float) for each in training.advance(scores))
+        plain = objective.inner.grad_hess(
+            y, scores + bias[position], [5] * 20, weight, iteration=step
+        )
+        assert grad == pytest.approx(plain[0], abs=1e-5)
+        matrix = columns.T @ (columns * hess[:, None])
+        penalty = np.full(columns.shape[1], 0.1 * hess.mean())
+        penalty[:5] = 0.2 * 20 + 0.001
+        down = -columns.T @ grad
+        down[:5] -= 0.2 * 20 * bias
+        moved = np.linalg.solve(matrix + np.diag(penalty), down)[:5]
+        bias += 0.5 * (moved - moved.mean())
+        assert objective.bias_ == pytest.approx(bias, rel=1e-4, abs=1e-5)
+        assert np.abs(bias).max() > 0.01
+        scores = scores + 0.1
+
+
+@pytest.mark.parametrize("eta", [0.0, 1.0])
+def test_items_tell_position_from_relevance(eta):
+    """Good documents stand at the top, and trees learn nothing: the worst case for the bias.
+
+    200 queries of five documents, each shown in 60 orders; clicks of a known curve.
+    """
+    rng = np.random.default_rng(0)
+    relevance = rng.beta(1, 2, (200, 5))
+    shown = np.repeat(np.arange(200), 60)
+    order = np.argsort(-(relevance[shown] + 0.3 * rng.normal(size=(12_000, 5))), axis=1)
+    truth = np.arange(1, 6) ** -eta
+    clicked = rng.random(order.shape) < truth * relevance[shown[:, None], order]
+    items = (5 * shown[:, None] + order).ravel()
+    data = clicked.ravel().astype(float), [5] * 12_000
+
+    def learned(items):
+        objective = PositionBias(ClickSoftmax(), learning_rate=0.3, items=items)
+        training = objective.bind(*data, position=np.tile(np.arange(5), 12_000))
+        for _ in range(60):
+            training.advance(np.zeros(60_000))
+        return np.exp(objective.bias_ - objective.bias_[0])
+
+    without, with_items = learned(None), learned(items)
+    assert without[-1] < 0.7 * truth[-1]
+    assert np.abs(np.log(with_items / truth)).max() < 0.5 * np.abs(np.log(without / truth)).max()
+
+
 def test_without_positions_it_is_the_base(clicks):
     y, scores = clicks["y"][:50], np.linspace(-1, 1, 50)
     for one, other in zip(
@@ -225,6 +293,9 @@ def test_refusals(clicks):
         PositionBias("xendcg", -1)
     with pytest.raises(ValueError, match=r'learning_rate must be a number >= 0 or "auto"'):
         PositionBias("xendcg", learning_rate="fast")
+    for items in ([0, 1], [0.5, 1.0, 2.0]):
+        with pytest.raises(ValueError, match="items must be an array of integers, one per row"):
+            PositionBias("xendcg", items=items).bind([1, 0, 0], [3], position=[0, 1, 2])
     with pytest.raises(ValueError, match="Squared cannot learn from positions"):
         Squared().bind([1, 0], [2], position=[0, 1])
     with pytest.raises(ValueError, match=r"position must be an integer >= 0, but row 1"):
