@@ -3,11 +3,13 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from comparison.paired import over_queries
+from comparison.paired import Difference, over_queries, over_sets
 from comparison.sets import FOLDS
 from comparison.table import METRICS, Run, Table, load, table_path
+from scipy.stats import norm
 
 OURS, DEFAULTS = "gbrank.tune", "Ranker()"
 
@@ -72,15 +74,24 @@ def write_page(results: Path, sets: Sequence[str], methods: Sequence[str]) -> No
     parts = [_HEAD]
     for budget in budgets(folder):
         kept = Kept(folder, sets, budget)
-        for peers in (methods[2:3], methods[3:]):
-            parts.append(_section(kept, sets, [DEFAULTS, OURS, *peers]))
-    count = results / "tuning_count.json"
-    if count.exists():
-        profile = results / "tuning_profile.json"
-        shares = json.loads(profile.read_text())["shares"] if profile.exists() else {}
-        parts.append(_counts(json.loads(count.read_text()), shares))
+        for peer in methods[2:]:
+            parts.append(_section(kept, sets, [DEFAULTS, OURS, peer]))
+    for name, section in (
+        ("tuning_count.json", _counts),
+        ("tuning_same_points.json", _same_points),
+        ("tuning_profile.json", _shares),
+    ):
+        if (results / name).exists():
+            parts.append(section(json.loads((results / name).read_text())))
     parts.append(_LOOKS)
     (results / "tuning.md").write_text("\n".join(part for part in parts if part), encoding="utf-8")
+
+
+def mean_of_sets(found: Sequence[Difference]) -> Difference:
+    """Return the mean difference over sets, and how far their queries may move it."""
+    mean = float(np.mean([each.mean for each in found]))
+    error = float(np.sqrt(sum(each.error**2 for each in found)) / len(found))
+    return Difference(mean, error, float(2 * norm.sf(abs(mean / error))) if error else 1.0)
 
 
 def _section(kept: Kept, sets: Sequence[str], methods: Sequence[str]) -> str:
@@ -112,9 +123,11 @@ def _section(kept: Kept, sets: Sequence[str], methods: Sequence[str]) -> str:
         )
         lines.append(f"{method}: {counts}{kept.seconds(method, done)}.")
     lines += [
-        "\n`gbrank.tune` against each, paired over the test queries of a set:\n",
-        "| against | mean of sets | better, worse | p < .05 better | p < .05 worse |",
-        "|---|---|---|---|---|",
+        "\n`gbrank.tune` against each, paired over the test queries of a set. The mean of sets "
+        "with its 95% interval and p are of these queries, the next p of signed ranks over sets:\n",
+        "| against | mean of sets | p | p over sets | better, worse | better with p < .05 | "
+        "worse with p < .05 |",
+        "|---|---|---|---|---|---|---|",
     ]
     for method in methods:
         if method == OURS:
@@ -129,19 +142,23 @@ def _section(kept: Kept, sets: Sequence[str], methods: Sequence[str]) -> str:
             for sign in (1, -1)
         }
         named = {sign: ", ".join(names) or "none" for sign, names in sure.items()}
+        mean = mean_of_sets(list(found.values()))
+        ranked = f"{over_sets(np.array(gains)):.3f}" if len(gains) > 5 and any(gains) else "-"
         lines.append(
-            f"| {method} | {np.mean(gains):+.4f} | {sum(g > 0 for g in gains)}, "
-            f"{sum(g < 0 for g in gains)} | {named[1]} | {named[-1]} |"
+            f"| {method} | {mean.mean:+.4f} ± {1.96 * mean.error:.4f} | {mean.p:.3f} | {ranked} | "
+            f"{sum(g > 0 for g in gains)}, {sum(g < 0 for g in gains)} | {named[1]} | "
+            f"{named[-1]} |"
         )
     return "\n".join([*lines, ""])
 
 
-def _counts(counts: dict[str, dict[str, float]], shares: dict[str, float]) -> str:
+def _counts(counts: dict[str, dict[str, float]]) -> str:
     lines = [
         "## How many fold-trainings fit into 100 s\n",
         "One core, MQ2008, training queries of fold 1, nothing else running. A fold-training is a",
         "booster, up to 500 trees, ended by its own patience of 25; `gbrank.tune` gives up a trial",
-        "that is behind after some of its folds, and these are counted apart.\n",
+        "that is behind after some of its folds, and these are counted apart. Each searched its",
+        "own space, and found points that need more trees, or fewer.\n",
         "| | fold-trainings of complete trials | of dropped trials | trials |",
         "|---|---|---|---|",
     ]
@@ -157,15 +174,40 @@ def _counts(counts: dict[str, dict[str, float]], shares: dict[str, float]) -> st
             f"\nThat is {more:.2f} times the fold-trainings, {aim} twice as many, the aim, and "
             f"{ours['trials'] / theirs['trials']:.2f} times the trials."
         )
-        if shares:
-            most = both / shares["growing trees"] / theirs["ended"]
-            lines.append(
-                "\nIn such a run, profiled with other work on the machine, of the time "
-                + ", ".join(f"{name} took {share:.0%}" for name, share in shares.items())
-                + ". The first of them is LightGBM's alone: if all the rest cost nothing there "
-                f"would be {most:.2f} times as many."
-            )
     return "\n".join([*lines, ""])
+
+
+def _same_points(found: dict[str, Any]) -> str:
+    points, n_folds = found["points"], found["folds"]
+    ours, growing, trees, theirs, their_trees = (
+        np.array([point[name] for point in points])
+        for name in ("seconds", "growing", "trees", "loop seconds", "loop trees")
+    )
+    n = n_folds * len(points)
+    ratios, ratio, most = theirs / ours, theirs.sum() / ours.sum(), theirs.sum() / growing.sum()
+    reach = "within" if most >= 2 else "out of"
+    return (
+        "## At the same points\n\n"
+        f"{len(points)} random points, on the same {n_folds} folds of MQ2008, in turns in one "
+        "process: `lambdamart` from zero in `gbrank.tune`, `lambdarank` in the loop, the same "
+        "trees and penalties, nothing dropped, Optuna not asked. A fold-training took "
+        f"{1e3 * ours.sum() / n:.0f} ms of CPU time in `gbrank.tune`, for {trees.sum() / n:.1f} "
+        f"trees and the patience of 25, and {1e3 * theirs.sum() / n:.0f} ms in the loop, for "
+        f"{their_trees.sum() / n:.1f}: {ratio:.2f} times as much (by points from "
+        f"{ratios.min():.2f} to {ratios.max():.2f}). LightGBM's growing of the trees alone took "
+        f"{growing.sum() / ours.sum():.0%} of ours; were all the rest free, it would be "
+        f"{most:.2f} times: twice as many is {reach} reach without other trees.\n"
+    )
+
+
+def _shares(found: dict[str, Any]) -> str:
+    shares = sorted(found["shares"].items(), key=lambda each: -each[1])
+    return (
+        f"In {found['trials']} trials of `gbrank.tune` as it comes on MQ2008, "
+        f"{found['fold-trainings']} fold-trainings, of the CPU time "
+        + ", ".join(f"{name} took {share:.1%}" for name, share in shares)
+        + ".\n"
+    )
 
 
 _HEAD = """# What is tuning worth?
