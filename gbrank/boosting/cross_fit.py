@@ -39,8 +39,8 @@ MOST_ROWS = 100_000
 #: What the booster that sees all queries counts for, next to those of the folds.
 WHOLE_SHARE = 0.5
 #: Up to how many rows, and from which share of features in a tree, histograms are made by rows: on
-#: eight real sets that grew trees in 64% to 102% of the time. With more rows, or fewer features, by
-#: columns is faster.
+#: eight real sets that grew the same trees in 66% to 103% of the time (benchmarks/histograms.py).
+#: With fewer features, or more rows than these sets have, by columns is mostly faster.
 MOST_ROWS_BY_ROWS, LEAST_FEATURES_BY_ROWS = 30_000, 0.7
 #: Queries that a part needs.
 FEWEST_QUERIES = 5
