@@ -3,6 +3,8 @@
     python benchmarks/tuning.py --data FOLDER              # all that is missing, then the page
     python benchmarks/tuning.py --methods                  # only writes the page again
     python benchmarks/tuning.py --count --budget 100 ...   # only fold-trainings, on MQ2008
+    python benchmarks/tuning.py --same-points 24           # only their speed at equal points
+    python benchmarks/tuning.py --shares 24                # only what the time of trials goes to
 
 Fold f tests on part f of a data set, and every method gets the queries of all other parts, one
 thread and the same number of CPU seconds to search; what it then trains on all of them, and the
@@ -18,6 +20,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +31,8 @@ from comparison.table import METRICS, Run, Table, table_path
 from tuning_page import write_page
 
 import gbrank
+from gbrank.boosting.documents import mean_hessian
+from gbrank.core import RankingData
 from gbrank.data import make_ranking
 from gbrank.metrics import evaluate, ndcg_score
 
@@ -315,6 +320,129 @@ def count(folder: Path, budget: float, methods: list[str]) -> None:
             print(method, kept[method], flush=True)
 
 
+#: What the loop calls the parameters of a point.
+THEIR_NAMES = {
+    "learning_rate": "learning_rate",
+    "num_leaves": "num_leaves",
+    "min_child_samples": "min_data_in_leaf",
+    "colsample_bytree": "feature_fraction",
+    "subsample": "bagging_fraction",
+    "lambdamart__truncation_level": "lambdarank_truncation_level",
+}
+
+
+def as_in_the_loop(point: dict[str, Any], rest: Queries) -> dict[str, Any]:
+    """Return a point as LightGBM's lambdarank takes it, its penalties in units of the hessian."""
+    level = point["lambdamart__truncation_level"]
+    rows = RankingData.checked(rest.X, rest.y, rest.qid)
+    unit = mean_hessian(gbrank.LambdaMART(truncation_level=level, n_jobs=1), rows)
+    return {
+        **{theirs: point[ours] for ours, theirs in THEIR_NAMES.items()},
+        "lambda_l2": unit * point["reg_lambda"],
+        "min_sum_hessian_in_leaf": 0.0,
+        "bagging_freq": 1,
+    }
+
+
+def take_time(spent: dict[str, float], owner: Any, name: str, part: str) -> None:
+    """Have a function add its CPU seconds to what its part has ``spent``; but for parts in it."""
+    function = getattr(owner, name)
+
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        started, before = time.process_time(), sum(spent.values())
+        try:
+            return function(*args, **kwargs)
+        finally:
+            own = time.process_time() - started - (sum(spent.values()) - before)
+            spent[part] = spent.get(part, 0.0) + own
+
+    setattr(owner, name, wrapper)
+
+
+def same_points(folder: Path, n_points: int) -> None:
+    """Time the same random points, on the same folds, in gbrank.tune and in the loop, in turns.
+
+    Nothing is dropped and Optuna is not asked. The first trial, of the defaults, makes the Datasets
+    of all; it is not counted.
+    """
+    rest = load_fold(folder, "MQ2008", 1).rest
+    folds = folds_of(rest, 1)
+    space = gbrank.Ranker.search_space(["lambdamart"])
+    kept: list[dict[str, float]] = []
+    spent = {"growing": 0.0}
+    take_time(spent, lgb.Booster, "_Booster__boost", "growing")  # the loop needs none such
+
+    def in_the_loop(trial: Any) -> None:
+        growing, spent["growing"] = spent["growing"], 0.0
+        if trial.number == 0:
+            return
+        params = as_in_the_loop(trial.point, rest)
+        started, trees = time.process_time(), 0
+        for inside, outside in folds:
+            train, valid = (Queries(rest.X[r], rest.y[r], rest.qid[r]) for r in (inside, outside))
+            predict, used = fit_lightgbm(params, train, valid, MOST_TREES, 1)
+            ndcg_score(valid.y, predict(valid.X), qid=valid.qid, k=10, n_jobs=1)
+            trees += used
+        seconds = time.process_time() - started
+        kept.append(
+            {
+                "seconds": round(trial.seconds, 4),
+                "growing": round(growing, 4),
+                "trees": int(sum(trial.n_trees)),
+                "loop seconds": round(seconds, 4),
+                "loop trees": trees,
+            }
+        )
+
+    gbrank.tune(
+        rest.X,
+        rest.y,
+        rest.qid,
+        objectives=["lambdamart"],
+        start="zero",
+        space={name: space[name] for name in (*THEIR_NAMES, "reg_lambda")},
+        n_trials=n_points + 1,
+        cv=gbrank.QueryKFold(N_FOLDS, shuffle=True, random_state=1),
+        sampler="random",
+        race=None,
+        n_members=0,
+        ranker=gbrank.Ranker(min_child_weight=0.0),
+        callback=in_the_loop,
+        random_state=1,
+    )
+    path = RESULTS / "tuning_same_points.json"
+    path.write_text(json.dumps({"folds": N_FOLDS, "points": kept}, indent=1) + "\n")
+
+
+def shares(folder: Path, n_trials: int) -> None:
+    """Take the time of the parts of trials on MQ2008, and keep what share of it each has."""
+    from gbrank.objectives import Objective
+    from gbrank.tuning import samplers, trainer
+
+    spent: dict[str, float] = {}
+    timed = partial(take_time, spent)
+    timed(lgb.Booster, "_Booster__boost", "growing trees")
+    timed(Objective, "__call__", "gradients")
+    timed(lgb.Booster, "eval_valid", "judging held-out queries")
+    timed(sys.modules["gbrank.boosting.cross_fit"]._Growing, "judge", "judging held-out queries")
+    timed(sys.modules["gbrank.boosting.cross_fit"], "_make_booster", "making boosters")
+    timed(trainer, "rescaled", "scaling linear starts")
+    timed(samplers.OptunaSampler, "propose", "proposing points")
+    rest = load_fold(folder, "MQ2008", 1).rest
+    found = gbrank.tune(
+        rest.X, rest.y, rest.qid, n_trials=n_trials, cv=N_FOLDS, n_members=0, random_state=1
+    )
+    whole = found.seconds_
+    kept = {
+        "set": "MQ2008, training queries of fold 1",
+        "trials": n_trials,
+        "fold-trainings": found.n_fold_trainings_,
+        "seconds": round(whole, 1),
+        "shares": {part: round(each / whole, 3) for part, each in spent.items()},
+    }
+    (RESULTS / "tuning_profile.json").write_text(json.dumps(kept, indent=1) + "\n")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run what is missing and write the page."""
     parser = argparse.ArgumentParser(
@@ -326,14 +454,22 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--folds", nargs="+", type=int, default=[1, 2, 3, 4, 5])
     parser.add_argument("--budget", type=float, default=30.0, metavar="SECONDS")
     parser.add_argument("--count", action="store_true")
+    parser.add_argument("--same-points", type=int, metavar="NUMBER")
+    parser.add_argument("--shares", type=int, metavar="TRIALS")
     options = parser.parse_args(arguments)
-    if (options.methods or options.count) and options.data is None:
+    if options.data is None and (options.methods or options.count):
         parser.error("name the folder of the data sets with --data or GBRANK_DATA")
     gbrank.tuning.running.clock = time.process_time
     if options.methods:
         warm_up()
     if options.count:
         count(Path(options.data), options.budget, options.methods)
+        return 0
+    if options.same_points or options.shares:
+        if options.same_points:
+            same_points(Path(options.data), options.same_points)
+        if options.shares:
+            shares(Path(options.data), options.shares)
         return 0
     for number in options.folds:
         for name in options.sets:

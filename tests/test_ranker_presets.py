@@ -931,3 +931,46 @@ def test_ctrl_c_before_the_first_tree_is_ctrl_c(data, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         ranker.fit(data.X, data.y, qid=data.qid)
     assert not hasattr(ranker, "booster_")
+
+
+# --- how histograms are made ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("start", ["zero", "linear"])
+@pytest.mark.parametrize("kind", ["dense", "zeros and missing values", "weights", "categories"])
+def test_histograms_by_rows_grow_the_trees_of_histograms_by_columns(data, seen, kind, start):
+    X, weight, given = data.X.copy(), None, {}
+    if kind == "zeros and missing values":
+        holes = np.random.default_rng(0)
+        X[:, :4][holes.random((len(X), 4)) < 0.9] = 0.0  # which LightGBM bundles
+        X[holes.random(X.shape) < 0.1] = np.nan
+    if kind == "weights":
+        weight = np.repeat(np.random.default_rng(0).random(len(data.group)), data.group)
+    if kind == "categories":
+        X[:, 0] = np.clip(np.round(X[:, 0]), -2, 2) + 2
+        given = {"categorical_feature": [0]}
+    trees = []
+    for ways in ({}, {"force_col_wise": True}):
+        ranker = Ranker(**FEW, colsample_bytree=0.8, start=start, lgb_params={**given, **ways})
+        ranker.fit(X, data.y, qid=data.qid, sample_weight=weight)
+        boosters = [booster for each in seen[-1][-1] for booster in each.boosters]
+        assert all(
+            booster.params.get("force_row_wise", False) != bool(ways) for booster in boosters
+        )
+        texts = [booster.model_to_string() for booster in boosters]
+        trees.append([text[text.index("Tree=0") : text.index("end of trees")] for text in texts])
+    assert trees[0] == trees[1]
+
+
+def test_histograms_are_made_by_columns_of_many_rows_few_features_or_several_threads():
+    rule = cross_fit_module.with_histograms
+    small = {"num_threads": 1, "feature_fraction": 0.7}
+    assert rule(small, 30_000) == {**small, "force_row_wise": True}
+    for params, n_rows in (
+        (small, 30_001),
+        ({**small, "feature_fraction": 0.69}, 100),
+        ({**small, "num_threads": 2}, 100),
+    ):
+        assert rule(params, n_rows) == {**params, "force_col_wise": True}
+    given = {**small, "force_col_wise": False}
+    assert rule(given, 100) == given

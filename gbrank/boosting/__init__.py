@@ -8,7 +8,6 @@ from gbrank.boosting.cross_fit import (
     cross_fit,
     cut_parts,
     grow_part,
-    in_columns,
     part_shares,
 )
 from gbrank.boosting.cv import cv
@@ -102,7 +101,6 @@ __all__ = [
     "first_trees_of",
     "gain_of_variance",
     "grow_part",
-    "in_columns",
     "in_lightgbm_units",
     "is_constrained",
     "is_lightgbm_file",

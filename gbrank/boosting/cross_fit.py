@@ -38,6 +38,10 @@ from gbrank.objectives import Objective
 MOST_ROWS = 100_000
 #: What the booster that sees all queries counts for, next to those of the folds.
 WHOLE_SHARE = 0.5
+#: Up to how many rows, and from which share of features in a tree, histograms are made by rows: on
+#: eight real sets that grew the same trees in 66% to 103% of the time (benchmarks/histograms.py).
+#: With fewer features, or more rows than these sets have, by columns is mostly faster.
+MOST_ROWS_BY_ROWS, LEAST_FEATURES_BY_ROWS = 30_000, 0.7
 #: Queries that a part needs.
 FEWEST_QUERIES = 5
 
@@ -160,8 +164,6 @@ def cross_fit(
     places : the numbers of the parts to grow; ``None`` for all.
     after_tree : called after each tree; what it raises ends training.
     """
-    params = in_columns(params)
-    members = [replace(each, params=in_columns(each.params)) for each in members]
     if datasets is None:
         by_order = all(each.by_order for member in members for each in member.objectives)
         datasets = FoldDatasets(data, params, parts, options.min_child_samples, by_order=by_order)
@@ -187,17 +189,31 @@ def cross_fit(
     return [one.best() for one in growing]
 
 
-def in_columns(params: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters of LightGBM that say how histograms are made, by columns unless given.
+def with_histograms(params: dict[str, Any], n_rows: int) -> dict[str, Any]:
+    """Return parameters of LightGBM that say how histograms are made, by rows or by columns.
 
-    Else LightGBM takes the time of both ways for every booster, and chance decides.
+    Else LightGBM takes the time of both ways for every booster, and chance decides. By rows is
+    faster where few rows meet most features, and the trees are the same on one thread; on several,
+    only sums by columns do not depend on how many there are.
 
     Parameters
     ----------
-    params : parameters of LightGBM.
+    params : parameters of LightGBM, which may say so already.
+    n_rows : rows to train on.
+
+    Examples
+    --------
+    >>> from gbrank.boosting.cross_fit import with_histograms
+    >>> with_histograms({"num_threads": 1, "feature_fraction": 0.5}, 1000)["force_col_wise"]
+    True
+    >>> with_histograms({"num_threads": 1}, 1000)["force_row_wise"]
+    True
     """
-    said = {"force_col_wise", "force_row_wise"} & params.keys()
-    return params if said else {**params, "force_col_wise": True}
+    if {"force_col_wise", "force_row_wise"} & params.keys():
+        return params
+    is_small = params.get("num_threads") == 1 and n_rows <= MOST_ROWS_BY_ROWS
+    by_rows = is_small and float(params.get("feature_fraction", 1.0)) >= LEAST_FEATURES_BY_ROWS
+    return {**params, "force_row_wise" if by_rows else "force_col_wise": True}
 
 
 @memory_errors()
@@ -220,8 +236,7 @@ def grow_part(
     datasets : of all parts.
     verbatim : which of the member's parameters are in LightGBM's own units.
     """
-    own = in_columns(member.params)
-    part = _make_booster(own, member, place, data, datasets, verbatim)
+    part = _make_booster(member.params, member, place, data, datasets, verbatim)
     with InterruptAfterTree() as interrupt:
         for _ in range(n_trees):
             part.grow(np.empty(0))
@@ -285,6 +300,7 @@ def _make_booster(
     if len(datasets.parts) > 1:
         own["num_threads"] = 1
         objective.set_params(n_jobs=1)
+    own = with_histograms(own, len(inside))
     given = [each for each in (member.starts[place], data.init_score) if each is not None]
     scores = sum(given, np.zeros(data.n_rows))
     weight = None if data.sample_weight is None else data.sample_weight[inside]

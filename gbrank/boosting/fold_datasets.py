@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import lightgbm as lgb
+import numpy as np
 
 from gbrank.boosting.datasets import check_splittable, make_dataset
 from gbrank.boosting.held_out import rows_of
@@ -77,6 +78,6 @@ class FoldDatasets:
         if scores is not None or place in self._scored:  # LightGBM forgets scores only for others
             for rows, dataset in ((inside, training), (outside, judging)):
                 if dataset is not None:
-                    dataset.set_init_score([0.0] * len(rows) if scores is None else scores[rows])
+                    dataset.set_init_score(np.zeros(len(rows)) if scores is None else scores[rows])
             self._scored.add(place)
         return training, judging

@@ -100,6 +100,10 @@ def share_pieces(
     if team is not None:
         share_on_team(work, n_pieces, n_threads, team)
         return
+    if n_threads <= 1:  # as often as after every tree: without what several threads need
+        for piece in range(n_pieces):
+            work(0, piece)
+        return
     waiting = deque(range(n_pieces))
     begun: list[Any] = []
     errors: list[BaseException] = []

@@ -83,7 +83,7 @@ class Blending:
                     ]
                 )
             members.append(member)
-            starts.append(own)
+            starts.append(list(own))
             grown.append(self._search.trainer.grow_whole(member, folds))
         trainer, weigh = self._search.trainer, blend_members
         if n_members > 1:

@@ -17,7 +17,6 @@ from gbrank.boosting import (
     cross_fit,
     first_trees_of,
     grow_part,
-    in_columns,
     lightgbm_params,
     linear_limits,
     resolve_preset,
@@ -47,6 +46,30 @@ class Grown:
     boosters: list[lgb.Booster]
     n_trees: list[int]
     scores: FloatArray
+
+
+class WhenAsked(Sequence[Any]):
+    """Things that are made when they are first asked for.
+
+    Parameters
+    ----------
+    n : how many.
+    make : called with the number of one, from 0.
+    """
+
+    def __init__(self, n: int, make: Callable[[int], Any]) -> None:
+        self._n, self._make = n, make
+        self._made: dict[int, Any] = {}
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __getitem__(self, at: Any) -> Any:
+        if not 0 <= at < self._n:
+            raise IndexError(at)
+        if at not in self._made:
+            self._made[at] = self._make(at)
+        return self._made[at]
 
 
 class FoldTrainer:
@@ -80,7 +103,7 @@ class FoldTrainer:
         self.ranker, self.losses, self.data, self.parts = ranker, losses, data, parts
         own = resolve_preset({**ranker.get_params(deep=False), "preset": "balanced"})
         # else features that no leaf of one trial could use would be missing in all others
-        self._params = {**in_columns(lightgbm_params(own)), "feature_pre_filter": False}
+        self._params = {**lightgbm_params(own), "feature_pre_filter": False}
         by_order = all(each.by_order for each in losses.values())
         self.datasets = FoldDatasets(
             data, self._params, parts, own["min_child_samples"], by_order=by_order
@@ -109,8 +132,8 @@ class FoldTrainer:
         self._linear: dict[str, tuple[list[Start], list[FloatArray], list[RankingData]]] = {}
         self.n_fold_trainings = 0
 
-    def make(self, point: Mapping[str, Any]) -> tuple[Member, list[Start]]:
-        """Return what a point grows, and where each booster starts.
+    def make(self, point: Mapping[str, Any]) -> tuple[Member, Sequence[Start]]:
+        """Return what a point grows, and where each booster starts, found when it is asked for.
 
         Parameters
         ----------
@@ -187,10 +210,11 @@ class FoldTrainer:
 
     def _starts(
         self, start: str, objective: Objective
-    ) -> tuple[list[Start], list[FloatArray | None]]:
+    ) -> tuple[Sequence[Start], Sequence[FloatArray | None]]:
         """Return where the booster of each part starts, and the scores of all rows there.
 
-        Linear rankers are fitted once a gain; a loss only has a scale of its own.
+        Linear rankers are fitted once a gain; a loss only has a scale of its own, which is found
+        when a part is first grown: a trial that is dropped grows few.
         """
         if start == "zero":
             return [Start() for _ in self.parts], [None for _ in self.parts]
@@ -214,14 +238,18 @@ class FoldTrainer:
         fitted, known, rows = self._linear[key]
         if fitted[0].kind != "linear":
             return fitted, [None for _ in self.parts]
-        starts: list[Start] = []
-        scores_of_all: list[FloatArray | None] = []
-        for place, (each, scores) in enumerate(zip(fitted, known, strict=True)):
+
+        def scaled(place: int) -> tuple[Start, FloatArray]:
             inside, _ = self.datasets.rows(place)
-            own, factor = rescaled(each, rows[place], scores[inside], objective)
-            starts.append(own)
-            scores_of_all.append(factor * scores)
-        return starts, scores_of_all
+            scores = known[place]
+            own, factor = rescaled(fitted[place], rows[place], scores[inside], objective)
+            return own, factor * scores
+
+        both = WhenAsked(len(fitted), scaled)
+        return (
+            WhenAsked(len(fitted), lambda place: both[place][0]),
+            WhenAsked(len(fitted), lambda place: both[place][1]),
+        )
 
 
 def join(groups: Sequence[Grown]) -> Grown:

@@ -66,6 +66,32 @@ def test_datasets_are_made_once_per_fold(rows):
     assert trainer.n_fold_trainings == 9
 
 
+def test_linear_starts_are_scaled_when_a_part_is_grown(rows, monkeypatch):
+    """A trial that is dropped after its first folds costs nothing for the others."""
+    module, scaled = sys.modules["gbrank.tuning.trainer"], []
+    rescaled = module.rescaled
+
+    def watch(start, *others):
+        scaled.append(start)
+        return rescaled(start, *others)
+
+    monkeypatch.setattr(module, "rescaled", watch)
+    monkeypatch.setattr(module, "GROUP_QUERIES", 30)
+    data = RankingData.checked(rows.X, rows.y, rows.qid)
+    parts = cut_parts(data.layout, 3, None, 0)
+    base = gbrank.Ranker(n_estimators=3, n_jobs=1, random_state=0)
+    metric = gbrank.metrics.get_metric("ndcg@10")
+    trainer = FoldTrainer(base, {"xendcg": gbrank.XENDCG()}, data, parts, metric)
+    member, starts = trainer.make({"objective": "xendcg", "start": "linear"})
+    assert len(trainer.groups) == 3
+    trainer.grow(member, 0, lambda: None)
+    assert len(scaled) == 1
+    trainer.grow(member, 1, lambda: None)
+    assert len(scaled) == 2
+    assert [each.kind for each in starts] == ["linear"] * 4
+    assert len(scaled) == 4
+
+
 def test_a_trial_does_not_depend_on_those_before(rows):
     """Datasets are shared, so that scores of one trial must not be left for the next."""
     data = RankingData.checked(rows.X, rows.y, rows.qid)
