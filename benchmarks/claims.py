@@ -429,9 +429,12 @@ def duchi(counted: Counted) -> str:
 
 
 def wang(counted: Counted) -> str:
-    kept = json.loads((RESULTS / "distinguishability" / "results.json").read_text("utf-8"))
-    packed = (RESULTS / "distinguishability" / "paper_rankers.json.xz").read_bytes()
-    seeds = json.loads(lzma.decompress(packed))["seeds"]
+    folder = RESULTS / "distinguishability"
+    kept, paper = (
+        json.loads(lzma.decompress((folder / f"{name}.json.xz").read_bytes()))
+        for name in ("results", "paper_rankers")
+    )
+    seeds = paper["seeds"]
     ours = sum(claim["holds"] for claim in kept["claims"])
     words = ("yes" if claim["holds"] else "no" for claim in kept["claims"])
     counted.add("Wang et al. (2013)", "Figures 1 to 4, eight claims, our rankers", words)

@@ -17,6 +17,7 @@ Reference: Wang, Wang, Li, He, Chen, Liu, A theoretical analysis of NDCG ranking
 
 import argparse
 import json
+import lzma
 import sys
 import time
 from collections.abc import Callable
@@ -568,7 +569,8 @@ def main(arguments: list[str] | None = None) -> None:
         **found,
     }
     rounded = json.loads(json.dumps(record), parse_float=lambda text: round(float(text), 5))
-    (options.out / "results.json").write_text(json.dumps(rounded) + "\n", encoding="utf-8")
+    packed = lzma.compress(json.dumps(rounded).encode(), preset=9)
+    (options.out / "results.json.xz").write_bytes(packed)
     print(text)
     print(f"{time.perf_counter() - started:.0f} s; results in {options.out}")
 
