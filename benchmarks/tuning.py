@@ -301,7 +301,7 @@ def run(folder: Path, name: str, method: str, number: int, budget: float) -> Non
         path = RESULTS / "tuning" / "trainings.json"
         kept = json.loads(path.read_text()) if path.exists() else {}
         kept[f"{name}, fold {number}, {model}"] = [tuned.ended, tuned.lost, tuned.trials]
-        path.write_text(json.dumps(dict(sorted(kept.items())), indent=1) + "\n")
+        path.write_text(json.dumps(dict(sorted(kept.items()))) + "\n")
     means = " ".join(f"{value:.4f}" for value in np.nanmean(values, axis=1))
     print(f"{name} {number} {model}: {means}, {tuned[1:]}", flush=True)
 
