@@ -130,6 +130,14 @@ def _section(kept: Kept, sets: Sequence[str], methods: Sequence[str]) -> str:
     for method, row in zip(methods, means, strict=True):
         cells = " | ".join(f"{value:.4f}" for value in [*row, row.mean()])
         lines.append(f"| {method} | {cells} |")
+    runs = [(name, fold) for name, folds in done.items() for fold in folds]
+    same = sum(
+        np.array_equal(*(kept.queries(name, each, [fold]) for each in (OURS, DEFAULTS)), True)
+        for name, fold in runs
+    )
+    lines.append(
+        f"\nIn {same} of {len(runs)} runs what `gbrank.tune` trained was `Ranker()` as it comes."
+    )
     lines.append("\nTrials finished: ")
     for method in methods[1:]:
         counts = ", ".join(
@@ -263,7 +271,8 @@ def _histograms(found: dict[str, Any]) -> str:
         f"{by_rows.min():.2f} to {by_rows.max():.2f}, on the mean {by_rows.mean():.2f}, times as "
         "long as by columns, for making a booster and its first 40 trees. With fewer features it "
         f"would be {by_columns.min():.2f} to {by_columns.max():.2f}, on the mean "
-        f"{by_columns.mean():.2f}. Both ways grew {same} trees. The count of 100 s is from before.\n"
+        f"{by_columns.mean():.2f}. Both ways grew {same} trees. The count of 100 s is from before "
+        "that.\n"
     )
 
 
