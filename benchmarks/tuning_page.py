@@ -11,8 +11,8 @@ from comparison.sets import FOLDS
 from comparison.table import METRICS, Run, Table, load, table_path
 from scipy.stats import norm
 
+from gbrank.boosting.cross_fit import LARGEST_BY_ROWS as LARGEST
 from gbrank.boosting.cross_fit import LEAST_FEATURES_BY_ROWS as FROM_SHARE
-from gbrank.boosting.cross_fit import MOST_ROWS_BY_ROWS as MOST_ROWS
 
 OURS, DEFAULTS = "gbrank.tune", "Ranker()"
 
@@ -267,7 +267,7 @@ def _histograms(found: dict[str, Any]) -> str:
     same = "the same" if found["same trees"] else "other"
     return (
         f"Trees that use at least {FROM_SHARE:.0%} of the features have their histograms made by "
-        f"rows, in cross-fits of up to {MOST_ROWS:,} rows: on these sets that took "
+        f"rows, where rows times features are at most {LARGEST:,}: on these sets that took "
         f"{by_rows.min():.2f} to {by_rows.max():.2f}, on the mean {by_rows.mean():.2f}, times as "
         "long as by columns, for making a booster and its first 40 trees. With fewer features it "
         f"would be {by_columns.min():.2f} to {by_columns.max():.2f}, on the mean "
