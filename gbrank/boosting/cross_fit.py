@@ -39,8 +39,8 @@ MOST_ROWS = 100_000
 #: What the booster that sees all queries counts for, next to those of the folds.
 WHOLE_SHARE = 0.5
 #: Up to how many rows times features, and from which share of features in a tree, histograms are
-#: made by rows: on eight real sets, none larger, that grew the same trees in 66% to 103% of the time
-#: (benchmarks/histograms.py). With a smaller share by columns is mostly faster.
+#: made by rows: on eight real sets, none larger, that grew the same trees in 66% to 103% of the
+#: time (benchmarks/histograms.py). With a smaller share by columns is mostly faster.
 LARGEST_BY_ROWS, LEAST_FEATURES_BY_ROWS = 2_000_000, 0.7
 #: Queries that a part needs.
 FEWEST_QUERIES = 5
