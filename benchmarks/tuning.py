@@ -297,6 +297,11 @@ def run(folder: Path, name: str, method: str, number: int, budget: float) -> Non
     values = np.array([found[metric][0] for metric in METRICS])
     table = Table(path, fold.all_qid)  # read again: another process may have added runs
     table.add(Run(model, 0.0, number), np.unique(qid), values, tuned.trials, tuned.seconds)
+    if tuned.ended:
+        path = RESULTS / "tuning" / "trainings.json"
+        kept = json.loads(path.read_text()) if path.exists() else {}
+        kept[f"{name}, fold {number}, {model}"] = [tuned.ended, tuned.lost, tuned.trials]
+        path.write_text(json.dumps(dict(sorted(kept.items()))) + "\n")
     means = " ".join(f"{value:.4f}" for value in np.nanmean(values, axis=1))
     print(f"{name} {number} {model}: {means}, {tuned[1:]}", flush=True)
 

@@ -11,8 +11,8 @@ from comparison.sets import FOLDS
 from comparison.table import METRICS, Run, Table, load, table_path
 from scipy.stats import norm
 
+from gbrank.boosting.cross_fit import LARGEST_BY_ROWS as LARGEST
 from gbrank.boosting.cross_fit import LEAST_FEATURES_BY_ROWS as FROM_SHARE
-from gbrank.boosting.cross_fit import MOST_ROWS_BY_ROWS as MOST_ROWS
 
 OURS, DEFAULTS = "gbrank.tune", "Ranker()"
 
@@ -93,6 +93,9 @@ def write_page(results: Path, sets: Sequence[str], methods: Sequence[str]) -> No
     ):
         if (results / name).exists():
             parts.append(section(json.loads((results / name).read_text())))
+        if name == "tuning_count.json" and (folder / "trainings.json").exists():
+            kept_counts = json.loads((folder / "trainings.json").read_text())
+            parts += [_of_runs(kept_counts, sets, budget) for budget in found]
     parts.append(_LOOKS)
     (results / "tuning.md").write_text("\n".join(part for part in parts if part), encoding="utf-8")
 
@@ -127,6 +130,14 @@ def _section(kept: Kept, sets: Sequence[str], methods: Sequence[str]) -> str:
     for method, row in zip(methods, means, strict=True):
         cells = " | ".join(f"{value:.4f}" for value in [*row, row.mean()])
         lines.append(f"| {method} | {cells} |")
+    runs = [(name, fold) for name, folds in done.items() for fold in folds]
+    same = sum(
+        np.array_equal(*(kept.queries(name, each, [fold]) for each in (OURS, DEFAULTS)), True)
+        for name, fold in runs
+    )
+    lines.append(
+        f"\nIn {same} of {len(runs)} runs what `gbrank.tune` trained was `Ranker()` as it comes."
+    )
     lines.append("\nTrials finished: ")
     for method in methods[1:]:
         counts = ", ".join(
@@ -188,6 +199,32 @@ def _counts(counts: dict[str, dict[str, float]]) -> str:
     return "\n".join([*lines, ""])
 
 
+def _of_runs(kept: dict[str, list[int]], sets: Sequence[str], budget: float) -> str:
+    """Return how many fold-trainings the runs of a budget did, on folds that both have."""
+    theirs = "Optuna, LightGBM lambdarank"
+    rows = []
+    for name in sets:
+        both = [
+            [kept.get(f"{name}, fold {fold}, {method}, {budget:g} s") for method in (OURS, theirs)]
+            for fold in FOLDS
+        ]
+        done = np.array([[ours[:2], loop[:2]] for ours, loop in both if ours and loop])
+        if len(done):
+            (ended, lost), (loop, _) = done.sum(axis=0)
+            rows.append(
+                f"| {name} | {len(done)} | {ended} | {lost} | {loop} | {(ended + lost) / loop:.2f} "
+                f"| {ended / loop:.2f} |"
+            )
+    if not rows:
+        return ""
+    head = (
+        f"The same in the runs of {budget:g} s above, beside other work on the machine:\n\n"
+        "| | folds | of complete trials | of dropped trials | the loop's | all, times the loop's | "
+        "of complete trials, times |\n|---|---|---|---|---|---|---|"
+    )
+    return "\n".join([head, *rows, ""])
+
+
 def _same_points(found: dict[str, Any]) -> str:
     points, n_folds = found["points"], found["folds"]
     ours, growing, trees, theirs, their_trees = (
@@ -230,11 +267,12 @@ def _histograms(found: dict[str, Any]) -> str:
     same = "the same" if found["same trees"] else "other"
     return (
         f"Trees that use at least {FROM_SHARE:.0%} of the features have their histograms made by "
-        f"rows, in cross-fits of up to {MOST_ROWS:,} rows: on these sets that took "
+        f"rows, where rows times features are at most {LARGEST:,}: on these sets that took "
         f"{by_rows.min():.2f} to {by_rows.max():.2f}, on the mean {by_rows.mean():.2f}, times as "
         "long as by columns, for making a booster and its first 40 trees. With fewer features it "
         f"would be {by_columns.min():.2f} to {by_columns.max():.2f}, on the mean "
-        f"{by_columns.mean():.2f}. Both ways grew {same} trees. The counts above are from before.\n"
+        f"{by_columns.mean():.2f}. Both ways grew {same} trees. The count of 100 s is from before "
+        "that.\n"
     )
 
 

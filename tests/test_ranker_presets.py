@@ -962,15 +962,15 @@ def test_histograms_by_rows_grow_the_trees_of_histograms_by_columns(data, seen, 
     assert trees[0] == trees[1]
 
 
-def test_histograms_are_made_by_columns_of_many_rows_few_features_or_several_threads():
+def test_histograms_are_made_by_columns_of_much_data_few_features_or_several_threads():
     rule = cross_fit_module.with_histograms
     small = {"num_threads": 1, "feature_fraction": 0.7}
-    assert rule(small, 30_000) == {**small, "force_row_wise": True}
-    for params, n_rows in (
-        (small, 30_001),
+    assert rule(small, 2_000_000) == {**small, "force_row_wise": True}
+    for params, size in (
+        (small, 2_000_001),
         ({**small, "feature_fraction": 0.69}, 100),
         ({**small, "num_threads": 2}, 100),
     ):
-        assert rule(params, n_rows) == {**params, "force_col_wise": True}
+        assert rule(params, size) == {**params, "force_col_wise": True}
     given = {**small, "force_col_wise": False}
     assert rule(given, 100) == given

@@ -38,10 +38,10 @@ from gbrank.objectives import Objective
 MOST_ROWS = 100_000
 #: What the booster that sees all queries counts for, next to those of the folds.
 WHOLE_SHARE = 0.5
-#: Up to how many rows, and from which share of features in a tree, histograms are made by rows: on
-#: eight real sets that grew the same trees in 66% to 103% of the time (benchmarks/histograms.py).
-#: With fewer features, or more rows than these sets have, by columns is mostly faster.
-MOST_ROWS_BY_ROWS, LEAST_FEATURES_BY_ROWS = 30_000, 0.7
+#: Up to how many rows times features, and from which share of features in a tree, histograms are
+#: made by rows: on eight real sets, none larger, that grew the same trees in 66% to 103% of the
+#: time (benchmarks/histograms.py). With a smaller share by columns is mostly faster.
+LARGEST_BY_ROWS, LEAST_FEATURES_BY_ROWS = 2_000_000, 0.7
 #: Queries that a part needs.
 FEWEST_QUERIES = 5
 
@@ -189,7 +189,7 @@ def cross_fit(
     return [one.best() for one in growing]
 
 
-def with_histograms(params: dict[str, Any], n_rows: int) -> dict[str, Any]:
+def with_histograms(params: dict[str, Any], size: int) -> dict[str, Any]:
     """Return parameters of LightGBM that say how histograms are made, by rows or by columns.
 
     Else LightGBM takes the time of both ways for every booster, and chance decides. By rows is
@@ -199,7 +199,7 @@ def with_histograms(params: dict[str, Any], n_rows: int) -> dict[str, Any]:
     Parameters
     ----------
     params : parameters of LightGBM, which may say so already.
-    n_rows : rows to train on.
+    size : rows to train on, times features.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def with_histograms(params: dict[str, Any], n_rows: int) -> dict[str, Any]:
     """
     if {"force_col_wise", "force_row_wise"} & params.keys():
         return params
-    is_small = params.get("num_threads") == 1 and n_rows <= MOST_ROWS_BY_ROWS
+    is_small = params.get("num_threads") == 1 and size <= LARGEST_BY_ROWS
     by_rows = is_small and float(params.get("feature_fraction", 1.0)) >= LEAST_FEATURES_BY_ROWS
     return {**params, "force_row_wise" if by_rows else "force_col_wise": True}
 
@@ -300,7 +300,6 @@ def _make_booster(
     if len(datasets.parts) > 1:
         own["num_threads"] = 1
         objective.set_params(n_jobs=1)
-    own = with_histograms(own, len(inside))
     given = [each for each in (member.starts[place], data.init_score) if each is not None]
     scores = sum(given, np.zeros(data.n_rows))
     weight = None if data.sample_weight is None else data.sample_weight[inside]
@@ -313,6 +312,7 @@ def _make_booster(
     )
     own = in_lightgbm_units(own, mean_hessian(objective, rows), verbatim)
     training, judging = datasets.of(place, scores if given else None)
+    own = with_histograms(own, len(inside) * training.num_feature())
     booster = lgb.Booster({**own, "objective": "none"}, training)
     if judging is not None:
         booster.add_valid(judging, "held out")
