@@ -303,6 +303,7 @@ fold 4, where it could not be told apart from other ways to blend.
 When one test fold had been run, table_www2018, fold 4, what comes out where nothing is gained was
 changed from the folds of the defaults to `Ranker()` itself, which was better there: that set is no
 clean judge of this step either. What was run on folds 4 and 5 is of that version. Fold 5 had not
-been looked at by tuning before, but for the defaults; nothing was changed after these runs. Other
-work shared the machine, so that less is done in a CPU second than when it is idle, by all methods.
+been looked at by tuning before, but for the defaults; nothing that changes a model was changed
+after these runs. Other work shared the machine, so that less is done in a CPU second than when it
+is idle, by all methods.
 """
