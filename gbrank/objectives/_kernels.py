@@ -27,10 +27,10 @@ def zero_step(grad, hess):
 
 @kernel(part=True)
 def claim(grad, hess, first, last):
-    """Touch rows that are written soon, where there are several threads.
+    """Touch rows that are written soon.
 
-    LightGBM has read them since the step before, on other cores too: it takes a while until they
-    are this core's alone again, in which it can do other work.
+    LightGBM has read them since the step before, on other cores too where it has several threads:
+    it takes a while until they are this core's alone again, in which it can do other work.
     """
     for row in range(first, last, ROWS_IN_A_LINE):
         grad[row] = np.float32(0.0)

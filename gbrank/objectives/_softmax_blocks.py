@@ -123,8 +123,7 @@ def short_drawn_block(
             lanes[0] = 0.0
             for row in range(bounds[window], bounds[window_end], 8):
                 lanes[0] += scores[row] + mass[row]
-            if last - first < len(bounds) - 1:  # another thread has other queries
-                claim(grad, hess, bounds[window], bounds[window_end])
+            claim(grad, hess, bounds[window], bounds[window_end])
         for begin in range(0, n_short, LANES):
             chosen = queries[begin : min(begin + LANES, n_short)]
             length = open_tile(chosen, LANES, bounds, starts, sizes)
