@@ -98,7 +98,7 @@ class SoftmaxObjective(Objective):
     @property
     def has_short_form(self) -> bool:
         """Whether the kernel for short lists has steps of this kind."""
-        return not self._bounded and self.neumann_order != "exact"
+        return not self._bounded and self.neumann_order in (0, 2)
 
     def longest_short_of(self, sizes: IntArray) -> int:
         if self.short_kernel is None:

@@ -1,7 +1,9 @@
 """The step of :mod:`gbrank.objectives._softmax` for short lists: many of them side by side.
 
 Sums run over the documents of a list one after the other, as LightGBM's do; those of the long path
-are taken in another order, and differ in the last bits of a float64.
+are taken in another order, and differ in the last bits of a float64. Both terms of order 2 are
+added in one pass: with ``odds_i = rho_i / (1 - rho_i)`` the w of the second are
+``odds_i (sum w - w_i)``, whose sum ``sum w sum odds - sum odds w`` is known beforehand.
 """
 
 import numpy as np
@@ -78,7 +80,7 @@ def softmax_tile(
             lanes[7 * LANES + lane] += odds * w
             out[lane] = np.float32(first)
             out[LANES + lane] = np.float32(p * (1.0 - p))
-    for added in range(0, order, 2):
+    if order == 2:
         for lane in range(LANES):
             w_times_odds = lanes[5 * LANES + lane] * lanes[4 * LANES + lane]
             lanes[8 * LANES + lane] = w_times_odds - lanes[7 * LANES + lane]
@@ -91,23 +93,6 @@ def softmax_tile(
                 two = p * (lanes[8 * LANES + lane] - one * inverse_rest)
                 out[lane] += np.float32(one)  # summed in float32, as LightGBM does
                 out[lane] += np.float32(two)
-                row[LANES + lane] = two * inverse_rest
-        if added + 2 < order:
-            _sum_again(length, tile, lanes)
     store_tile(singles, SINGLES * LANES, starts, sizes, length, len(queries), grad)
     store_tile(singles[LANES:], SINGLES * LANES, starts, sizes, length, len(queries), hess)
     return n_left
-
-
-@kernel(part=True)
-def _sum_again(length, tile, lanes):
-    """Write the sums of w and of odds times w for two more orders."""
-    for lane in range(LANES):
-        lanes[5 * LANES + lane] = 0.0
-        lanes[7 * LANES + lane] = 0.0
-    for i in range(length):
-        row = tile[i * DOUBLES * LANES : (i + 1) * DOUBLES * LANES]
-        for lane in range(LANES):
-            w = row[LANES + lane]
-            lanes[5 * LANES + lane] += w
-            lanes[7 * LANES + lane] += row[lane] * row[2 * LANES + lane] * w

@@ -7,7 +7,7 @@ from gbrank import XENDCG, LambdaMART, ListNet
 
 OBJECTIVES = [
     XENDCG(),
-    XENDCG(gamma=0.3, neumann_order=4),
+    XENDCG(gamma=0.3, neumann_order=0),
     XENDCG(gamma="annealed", anneal=2.0),
     XENDCG(gamma=1.0),
     ListNet(temperature=0.5),
