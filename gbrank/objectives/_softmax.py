@@ -157,7 +157,7 @@ def softmax_step(
     total = eps * exp(-top) if eps > 0.0 else 0.0
     distance = 0.0
     for i in range(m):
-        below = top - scores[i]
+        below = min(top - scores[i], FARTHEST)
         rho[i] = exp(-below)
         total += rho[i]
         distance += target[i] * below
@@ -165,10 +165,7 @@ def softmax_step(
     bounded = order < 0 or lost_at[query] < iteration
     # the excess is at most that distance, unless eps has a part in the sum
     if not bounded and (not distance <= LOST or eps > 0.0):
-        distance = 0.0  # again, and finite
-        for i in range(m):
-            distance += target[i] * min(top - scores[i], FARTHEST)
-        bounded = distance / target_sum + np.log(total / m) > LOST
+        bounded = distance + np.log(total / m) > LOST
         if bounded:
             lost_at[query] = min(lost_at[query], iteration)
     if bounded:

@@ -202,3 +202,15 @@ def test_gamma_as_a_function_of_labels():
     check_objective(XENDCG(gamma=gamma_by_label))
     with pytest.raises(ValueError, match=r"gamma must return a number in \[0, 1\] for each label"):
         XENDCG(gamma=np.negative).grad_hess(labels, scores, [3])
+
+
+@pytest.mark.parametrize("length", [4, 100])
+def test_scores_farther_apart_than_a_float_reaches_where_there_is_no_target(length):
+    labels, scores = np.zeros(length), np.zeros(length)
+    labels[0], scores[0], scores[1] = 1.0, 1e308, -1e308  # of the last nothing is wanted
+    with np.errstate(over="ignore"):
+        grad, hess = XENDCG(gamma=1.0).grad_hess(labels, scores, [length])
+        again = XENDCG(gamma=1.0).grad_hess(labels, np.clip(scores, -1e4, 1e4), [length])[0]
+    assert np.isfinite(grad).all()
+    assert np.isfinite(hess).all()
+    np.testing.assert_allclose(grad, again, atol=1e-30)
