@@ -52,13 +52,17 @@ N_FOLDS, MOST_TREES, PATIENCE = 5, 500, 25
 
 
 class Tuned(NamedTuple):
-    """Scores of the test rows, fold-trainings (ended, of trials given up), trials, CPU seconds."""
+    """Scores of the test rows, fold-trainings (ended, of trials given up), trials, CPU seconds.
+
+    ``trees`` are those of all fold-trainings at their best, without the patience after these.
+    """
 
     scores: np.ndarray
     ended: int
     lost: int
     trials: int
     seconds: float
+    trees: int = 0
 
 
 def folds_of(rest: Queries, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -75,7 +79,8 @@ def run_tune(rest: Queries, X: np.ndarray, budget: float, seed: int) -> Tuned:
     lost = sum(each.n_folds for each in found.trials if each.state == "dropped")
     scores = found.best_ranker_.predict(X)
     ended = found.n_fold_trainings_
-    return Tuned(scores, ended - lost, lost, len(found.trials), found.seconds_)
+    trees = sum(sum(each.n_trees) for each in found.trials)
+    return Tuned(scores, ended - lost, lost, len(found.trials), found.seconds_, trees)
 
 
 def run_defaults(rest: Queries, X: np.ndarray, budget: float, seed: int) -> Tuned:
@@ -88,7 +93,25 @@ def run_defaults(rest: Queries, X: np.ndarray, budget: float, seed: int) -> Tune
 Fit = Callable[..., tuple[Callable[[np.ndarray], np.ndarray], int]]
 
 
-def run_loop(suggest: Callable[[Any], dict[str, Any]], fit: Fit) -> Callable[..., Tuned]:
+def our_ndcg(rows: Queries, scores: np.ndarray) -> float:
+    """Return the mean NDCG@10 by gbrank's function."""
+    return float(ndcg_score(rows.y, scores, qid=rows.qid, k=10, n_jobs=1))
+
+
+def sklearn_ndcg(rows: Queries, scores: np.ndarray) -> float:
+    """Return the mean NDCG@10 as people write it with scikit-learn, which has no queries."""
+    from sklearn.metrics import ndcg_score as of_one_query
+
+    ends = np.cumsum(rows.sizes)[:-1]
+    pairs = zip(np.split(rows.y, ends), np.split(scores, ends), strict=True)
+    return float(np.mean([of_one_query([y], [own], k=10) for y, own in pairs if len(y) > 1]))
+
+
+def run_loop(
+    suggest: Callable[[Any], dict[str, Any]],
+    fit: Fit,
+    judge: Callable[[Queries, np.ndarray], float] = our_ndcg,
+) -> Callable[..., Tuned]:
     """Return the loop that people write around Optuna, for a library."""
 
     def run(rest: Queries, X: np.ndarray, budget: float, seed: int) -> Tuned:
@@ -98,7 +121,7 @@ def run_loop(suggest: Callable[[Any], dict[str, Any]], fit: Fit) -> Callable[...
         folds, started = folds_of(rest, seed), time.process_time()
         sampler = optuna.samplers.TPESampler(seed=seed)
         study = optuna.create_study(direction="maximize", sampler=sampler)
-        ended = trials = 0
+        ended = trials = grown = 0
         best: tuple[float, dict[str, Any], int] | None = None
         while best is None or time.process_time() - started < budget:
             trial = study.ask()
@@ -109,9 +132,9 @@ def run_loop(suggest: Callable[[Any], dict[str, Any]], fit: Fit) -> Callable[...
                     Queries(rest.X[r], rest.y[r], rest.qid[r]) for r in (inside, outside)
                 )
                 predict, trees = fit(params, train, valid, MOST_TREES, seed)
-                values.append(ndcg_score(valid.y, predict(valid.X), qid=valid.qid, k=10, n_jobs=1))
+                values.append(judge(valid, predict(valid.X)))
                 counts.append(trees)
-                ended += 1
+                ended, grown = ended + 1, grown + trees
                 if best is not None and time.process_time() - started > budget:
                     break
             if len(values) < len(folds):
@@ -122,7 +145,7 @@ def run_loop(suggest: Callable[[Any], dict[str, Any]], fit: Fit) -> Callable[...
                 best = float(np.mean(values)), params, max(round(float(np.mean(counts))), 1)
         seconds = time.process_time() - started
         predict, _ = fit(best[1], rest, None, best[2], seed)
-        return Tuned(predict(X), ended, 0, trials, seconds)
+        return Tuned(predict(X), ended, 0, trials, seconds, grown)
 
     return run
 
@@ -254,6 +277,14 @@ METHODS: dict[str, Callable[..., Tuned]] = {
     "Optuna, XGBoost": run_loop(suggest_xgboost, fit_xgboost),
     "Optuna, CatBoost": run_loop(suggest_catboost, fit_catboost),
 }
+#: Whose fold-trainings are counted: the second loop takes the value of a fold from scikit-learn.
+COUNTED: dict[str, Callable[..., Tuned]] = {
+    "gbrank.tune": run_tune,
+    "Optuna, LightGBM lambdarank": METHODS["Optuna, LightGBM lambdarank"],
+    "the same with scikit-learn's ndcg_score": run_loop(
+        suggest_lightgbm, fit_lightgbm, sklearn_ndcg
+    ),
+}
 
 
 def warm_up() -> None:
@@ -306,19 +337,20 @@ def run(folder: Path, name: str, method: str, number: int, budget: float) -> Non
     print(f"{name} {number} {model}: {means}, {tuned[1:]}", flush=True)
 
 
-def count(folder: Path, budget: float, methods: list[str]) -> None:
+def count(folder: Path, budget: float) -> None:
     """Count the fold-trainings that fit into a budget on MQ2008, and keep the counts."""
     fold = load_fold(folder, "MQ2008", 1)
     path = RESULTS / "tuning_count.json"
     kept = json.loads(path.read_text()) if path.exists() else {}
-    for method in methods:
-        if method not in kept and method != "Ranker()":
-            tuned = METHODS[method](fold.rest, fold.test.X, budget, 1)
+    for method, tune in COUNTED.items():
+        if method not in kept:
+            tuned = tune(fold.rest, fold.test.X, budget, 1)
             kept[method] = {
                 "budget": budget,
                 "ended": tuned.ended,
                 "of trials that were dropped": tuned.lost,
                 "trials": tuned.trials,
+                "trees": tuned.trees,
                 "seconds": round(tuned.seconds, 1),
             }
             path.write_text(json.dumps(kept, indent=1) + "\n")
@@ -368,7 +400,8 @@ def same_points(folder: Path, n_points: int) -> None:
     """Time the same random points, on the same folds, in gbrank.tune and in the loop, in turns.
 
     Nothing is dropped and Optuna is not asked. The first trial, of the defaults, makes the Datasets
-    of all; it is not counted.
+    of all; it is not counted. The value of a fold is in the loop LightGBM's own best score, or what
+    either function says of predictions.
     """
     rest = load_fold(folder, "MQ2008", 1).rest
     folds = folds_of(rest, 1)
@@ -382,19 +415,29 @@ def same_points(folder: Path, n_points: int) -> None:
         if trial.number == 0:
             return
         params = as_in_the_loop(trial.point, rest)
-        started, trees = time.process_time(), 0
+        taken, trees = np.zeros(4), 0
         for inside, outside in folds:
+            clock = [time.process_time()]
             train, valid = (Queries(rest.X[r], rest.y[r], rest.qid[r]) for r in (inside, outside))
             predict, used = fit_lightgbm(params, train, valid, MOST_TREES, 1)
-            ndcg_score(valid.y, predict(valid.X), qid=valid.qid, k=10, n_jobs=1)
+            clock.append(time.process_time())
+            scores = predict(valid.X)
+            clock.append(time.process_time())
+            our_ndcg(valid, scores)
+            clock.append(time.process_time())
+            sklearn_ndcg(valid, scores)
+            clock.append(time.process_time())
+            taken += np.diff(clock)
             trees += used
-        seconds = time.process_time() - started
+        training, predicting, ours, sklearns = taken.round(4).tolist()
         kept.append(
             {
                 "seconds": round(trial.seconds, 4),
                 "growing": round(growing, 4),
                 "trees": int(sum(trial.n_trees)),
-                "loop seconds": round(seconds, 4),
+                "loop seconds": round(training + predicting + ours, 4),
+                "loop training": training,
+                "loop with sklearn": round(training + predicting + sklearns, 4),
                 "loop trees": trees,
             }
         )
@@ -429,7 +472,7 @@ def shares(folder: Path, n_trials: int) -> None:
     timed(lgb.Booster, "_Booster__boost", "growing trees")
     timed(Objective, "__call__", "gradients")
     timed(lgb.Booster, "eval_valid", "judging held-out queries")
-    timed(sys.modules["gbrank.boosting.cross_fit"]._Growing, "judge", "judging held-out queries")
+    timed(sys.modules["gbrank.boosting.cross_fit"]._Growing, "add_tree", "judging held-out queries")
     timed(sys.modules["gbrank.boosting.cross_fit"], "_make_booster", "making boosters")
     timed(trainer, "rescaled", "scaling linear starts")
     timed(samplers.OptunaSampler, "propose", "proposing points")
@@ -468,7 +511,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.methods:
         warm_up()
     if options.count:
-        count(Path(options.data), options.budget, options.methods)
+        count(Path(options.data), options.budget)
         return 0
     if options.same_points or options.shares:
         if options.same_points:

@@ -898,16 +898,15 @@ def test_a_fast_model_after_a_balanced_one_remembers_nothing_of_it(data):
 
 
 def interrupt_at(monkeypatch, tree):
-    """Press Ctrl-C while the metrics of a tree are computed."""
-    judge = cross_fit_module._Growing.judge
+    """Press Ctrl-C when a tree is grown."""
+    add_tree = cross_fit_module._Growing.add_tree
 
     def pressed(self):
-        found = judge(self)
+        add_tree(self)
         if self.n_grown == tree and self.name.startswith("xendcg"):
             os.kill(os.getpid(), signal.SIGINT)
-        return found
 
-    monkeypatch.setattr(cross_fit_module._Growing, "judge", pressed)
+    monkeypatch.setattr(cross_fit_module._Growing, "add_tree", pressed)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -44,6 +44,8 @@ WHOLE_SHARE = 0.5
 LARGEST_BY_ROWS, LEAST_FEATURES_BY_ROWS = 2_000_000, 0.7
 #: Queries that a part needs.
 FEWEST_QUERIES = 5
+#: Trees that wait to be judged, at most, and numbers that their held-out scores may be in all.
+MOST_WAITING, MOST_WAITING_SCORES = 32, 1_000_000
 
 
 def cut_parts(layout: QueryLayout, n_folds: int, fraction: float | None, seed: int) -> list[Part]:
@@ -321,7 +323,11 @@ def _make_booster(
 
 
 class _Growing:
-    """A member while it grows."""
+    """A member while it grows.
+
+    Trees wait until training may end with one of them, and are then judged one after the other: in
+    between, growing would drive all that judging needs out of the caches, every time.
+    """
 
     def __init__(
         self, name: str, boosters: list[_PartBooster], held_out: HeldOut, options: TrainingOptions
@@ -329,38 +335,56 @@ class _Growing:
         self.name, self.boosters, self.held_out, self.options = name, boosters, held_out, options
         self.scores = np.zeros(len(held_out.rows))
         self.stopped, self.n_grown = False, 0
-        self._stop = StopEarly(options.early_stopping_rounds or options.n_trees)
+        self._patience = options.early_stopping_rounds or options.n_trees
+        self._stop = StopEarly(self._patience)
+        self._waiting: list[tuple[FloatArray, list[int]]] = []
+        self._room = min(MOST_WAITING, MOST_WAITING_SCORES // len(held_out.rows))
+        self._n_judged = 0
         self._results: dict[str, list[float]] = {name: [] for name in held_out.names}
 
-    def judge(self) -> CallbackEnv:
-        """Judge the tree that all boosters have grown, and decide whether it is the last."""
-        means = [self.held_out.average(values) for values in self.held_out.values(self.scores)]
-        for curve, mean in zip(self._results.values(), means, strict=True):
-            curve.append(mean)
-        boosters = [each.booster for each in self.boosters]
-        # a tree without a split is none, so that boosters may have fewer than were tried
-        counts = [booster.current_iteration() for booster in boosters]
-        names = [f"{self.name}: {name}" for name in self.held_out.names]
-        sets = zip(names, means, self.held_out.greater_is_better, strict=True)
-        now = CallbackEnv(
-            model=None,
-            params={},
-            iteration=self.n_grown,
-            begin_iteration=0,
-            end_iteration=self.options.n_trees,
-            evaluation_result_list=[("held out", *each) for each in sets],
-        )
+    def add_tree(self) -> None:
+        """Take the scores of a tree that all boosters have grown; judge it if it may be the last.
+
+        It cannot be, while the best one known is younger than the patience.
+        """
         self.n_grown += 1
-        try:
-            self._stop(now)
-        except EarlyStopException:
-            self.stopped = True
-        if self._stop.best_iteration == self.n_grown:
-            self._best = GrownMember(boosters, counts, self.scores.copy(), self._results)
-        return now
+        # a tree without a split is none, so that boosters may have fewer than were tried
+        counts = [each.booster.current_iteration() for each in self.boosters]
+        self._waiting.append((self.scores, counts))
+        self.scores = np.zeros(len(self.scores))
+        may_end = min(self._stop.best_iteration + self._patience, self.options.n_trees)
+        if self.n_grown >= may_end or len(self._waiting) >= self._room:
+            self.judge()
+
+    def judge(self) -> None:
+        """Judge the trees that wait, and decide whether the last of them ends training."""
+        while self._waiting:
+            scores, counts = self._waiting.pop(0)
+            means = [self.held_out.average(values) for values in self.held_out.values(scores)]
+            for curve, mean in zip(self._results.values(), means, strict=True):
+                curve.append(mean)
+            names = [f"{self.name}: {name}" for name in self.held_out.names]
+            sets = zip(names, means, self.held_out.greater_is_better, strict=True)
+            self.judged = CallbackEnv(
+                model=None,
+                params={},
+                iteration=self._n_judged,
+                begin_iteration=0,
+                end_iteration=self.options.n_trees,
+                evaluation_result_list=[("held out", *each) for each in sets],
+            )
+            self._n_judged += 1
+            try:
+                self._stop(self.judged)
+            except EarlyStopException:
+                self.stopped = True
+            if self._stop.best_iteration == self._n_judged:
+                boosters = [each.booster for each in self.boosters]
+                self._best = GrownMember(boosters, counts, scores, self._results)
 
     def best(self) -> GrownMember:
         """Return the member at its best so far."""
+        self.judge()
         return self._best
 
 
@@ -382,9 +406,11 @@ def _grow_all(
                     booster.grow(scores)
 
                 share_pieces(work, len(pairs), n_threads)
-                judged = [member.judge() for member in active]
+                for member in active:
+                    member.add_tree()
                 if progress is not None:
-                    progress(judged[0])
+                    active[0].judge()
+                    progress(active[0].judged)
                 if after_tree is not None:
                     after_tree()
                 interrupt(None)

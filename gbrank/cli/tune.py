@@ -127,6 +127,7 @@ def run(arguments: argparse.Namespace) -> None:
     if trials is None and arguments.budget is None:
         trials = 50
     data = read_data(arguments.data, arguments, signed=False)
+    has_optuna = _has_optuna()
     result = gbrank.tune(
         data.X,
         data.y,
@@ -138,6 +139,7 @@ def run(arguments: argparse.Namespace) -> None:
         timeout=arguments.budget,
         cv=arguments.folds,
         storage=storage,
+        sampler=None if has_optuna else "random",
         n_members=arguments.members,
         holdout=arguments.holdout,
         n_jobs=arguments.threads,
@@ -145,7 +147,7 @@ def run(arguments: argparse.Namespace) -> None:
         verbose=1 if arguments.verbose else 0,
     )
     result.best_ranker_.save_model(target)
-    if not _has_optuna():
+    if not has_optuna:
         note(gbrank.tuning.WITHOUT_OPTUNA)
     show(arguments, _result(arguments, storage, result), f"{result.table()}\nmodel: {target}")
     if result.is_interrupted:  # there is a model, but not all of the search that was asked for

@@ -38,9 +38,10 @@ class DMatrixData:
     (array([3, 1]), array([2., 2., 2., 5.], dtype=float32))
     """
 
-    #: XGBoost has no positions, and draws no queries.
+    #: XGBoost has no positions, draws no queries and counts no changes of a DMatrix.
     position = None
     bags_by_query = False
+    version = None
 
     def __init__(self, dmatrix: Any) -> None:
         self._dmatrix = dmatrix

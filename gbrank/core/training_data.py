@@ -5,6 +5,7 @@ callable reads it through :func:`read_dataset`, so that what is known of LightGB
 private parts included, is known in this file only.
 """
 
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -92,6 +93,15 @@ class TrainingData:
     def position(self) -> Any:
         """The position at which each row was shown, or ``None``."""
         return self._dataset.get_position()
+
+    @property
+    def version(self) -> Any:
+        """What is another where labels, weights, queries or positions may be others.
+
+        ``None`` where LightGBM does not count its changes of a Dataset.
+        """
+        changes = getattr(self._dataset, "version", None)
+        return None if changes is None else (weakref.ref(self._dataset), changes)
 
     def scores(self, given: Any) -> Any:
         """Return the scores that LightGBM handed over, which are as the kernels take them."""

@@ -438,43 +438,65 @@ class Objective(BaseEstimator, ABC):
         """
         handed = read_dataset(b)
         if handed is not None:
-            scores, labels, weight, group = (
-                handed.scores(a), handed.labels, handed.weight, handed.group
-            )  # fmt: skip
+            scores = handed.scores(a)
         else:
-            labels, scores = a, b if isinstance(b, np.ndarray) else np.asarray(b, dtype=np.float64)
-        position = None if handed is None else handed.position
+            scores = b if isinstance(b, np.ndarray) else np.asarray(b, dtype=np.float64)
         data = calling_training() if handed is None else handed
-        sources = (labels, weight, group, position)
         owner = scores if data is None else data.training_of(scores)
-        training, made_from = self._find_training(owner)
-        if training is None or not all(map(is_same_array, made_from, sources)):
-            iteration = 0 if training is None else training.iteration
-            n_jobs, bound = self.n_jobs, self
-            self._check_position(position)
-            if data is not None:
-                _check_training_data(data)
-                n_jobs = data.n_threads if n_jobs is None else n_jobs
-                if training is None:
-                    iteration = max(data.first_iteration - self.n_start_trees, 0)
-                bound = self.with_lightgbm_params(data.params)
-            training = bound.bind(
-                labels, group, weight, position=position, iteration=iteration, n_jobs=n_jobs
-            )
-            if isinstance(data, TrainingData):
-                training.in_lightgbm = self.n_jobs in (None, data.n_threads)
-            check_scores(scores, training.layout)
-            if getattr(self, "observations", None) is None and not self.needs_observations:
-                _warn_of_nothing_to_rank(labels, training.layout)
-            # Arrays of one's own may be changed in place between two calls, those of a library not.
-            kept = sources if data is not None else tuple(map(_copy_of, sources))
-            self._keep_training(owner, training, kept)
+        version = None if handed is None else handed.version
+        training, made_from, made_at = self._find_training(owner)
+        if training is None or version is None or version != made_at:
+            sources = (a, weight, group, None)
+            if handed is not None:
+                sources = (handed.labels, handed.weight, handed.group, handed.position)
+            if training is None or not all(map(is_same_array, made_from, sources)):
+                training = self._start_training(training, sources, scores, data)
+                # Arrays of one's own may be changed in place between two calls, those of a library
+                # not.
+                kept = sources if data is not None else tuple(map(_copy_of, sources))
+                self._keep_training(owner, training, kept, version)
         if data is not None and data.iteration is not None:
             training.iteration = data.iteration
         grad, hess = training.advance(scores)
         if not type(self).__module__.startswith("gbrank."):
             _check_finite(grad, hess, training.layout, type(self).__name__)
         return grad, hess
+
+    def _start_training(
+        self,
+        before: Training | None,
+        sources: tuple[Any, ...],
+        scores: FloatArray,
+        data: TrainingData | DMatrixData | None,
+    ) -> Training:
+        """Return a training on labels, weights, queries and positions; it counts on from another.
+
+        Parameters
+        ----------
+        before : what trained on others so far; ``None`` where training begins.
+        sources : labels, weights, queries and positions.
+        scores : of the first step.
+        data : of the library that calls.
+        """
+        labels, weight, group, position = sources
+        iteration = 0 if before is None else before.iteration
+        n_jobs, bound = self.n_jobs, self
+        self._check_position(position)
+        if data is not None:
+            _check_training_data(data)
+            n_jobs = data.n_threads if n_jobs is None else n_jobs
+            if before is None:
+                iteration = max(data.first_iteration - self.n_start_trees, 0)
+            bound = self.with_lightgbm_params(data.params)
+        training = bound.bind(
+            labels, group, weight, position=position, iteration=iteration, n_jobs=n_jobs
+        )
+        if isinstance(data, TrainingData):
+            training.in_lightgbm = self.n_jobs in (None, data.n_threads)
+        check_scores(scores, training.layout)
+        if getattr(self, "observations", None) is None and not self.needs_observations:
+            _warn_of_nothing_to_rank(labels, training.layout)
+        return training
 
     def _check_position(self, position: Any) -> None:
         if position is None and self.needs_position:
@@ -492,19 +514,22 @@ class Objective(BaseEstimator, ABC):
     # A training belongs to the Booster that calls or, where none does, to the array of scores: held
     # by weak reference, as an id alone may be used again.
 
-    def _find_training(self, owner: Any) -> tuple[Training | None, tuple[Any, ...]]:
-        reference, training, sources = self._trainings().get(id(owner), (None, None, ()))
+    def _find_training(self, owner: Any) -> tuple[Training | None, tuple[Any, ...], Any]:
+        nothing = (None, None, (), None)
+        reference, training, sources, version = self._trainings().get(id(owner), nothing)
         if reference is None or reference() is not owner:
-            return None, ()
-        return training, sources
+            return None, (), None
+        return training, sources, version
 
-    def _keep_training(self, owner: Any, training: Training, sources: tuple[Any, ...]) -> None:
+    def _keep_training(
+        self, owner: Any, training: Training, sources: tuple[Any, ...], version: Any
+    ) -> None:
         trainings, key = self._trainings(), id(owner)
         # The callback runs before the owner's memory, and so its id, can be used again.
         reference = weakref.ref(owner, lambda _: trainings.pop(key, None))
-        trainings[key] = (reference, training, sources)
+        trainings[key] = (reference, training, sources, version)
 
-    def _trainings(self) -> dict[int, tuple[Any, Training, tuple[Any, ...]]]:
+    def _trainings(self) -> dict[int, tuple[Any, Training, tuple[Any, ...], Any]]:
         state: dict[int, Any] = self.__dict__.setdefault("_live", {})
         return state
 
@@ -554,14 +579,14 @@ def _warn_of_nothing_to_rank(labels: Any, layout: QueryLayout) -> None:
         if (np.maximum.reduceat(values, starts) == np.minimum.reduceat(values, starts)).all():
             what = "the labels of every query are all equal: check the labels, and the queries"
     if what:
-        warnings.warn(f"there is nothing to rank, as {what}", stacklevel=3)
+        warnings.warn(f"there is nothing to rank, as {what}", stacklevel=4)
     largest = float(np.max(labels, initial=0.0))
     if np.asarray(labels).dtype == np.float32 and largest > 2**24:
         warnings.warn(
             f"labels go up to {largest:.0f}, but LightGBM keeps them in single precision, where "
             f"those around it are {np.spacing(np.float32(largest)):g} apart: subtract what they "
             "have in common, or use their ranks",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

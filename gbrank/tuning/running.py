@@ -26,7 +26,7 @@ from gbrank.tuning.trials import COMPLETE, DROPPED, FAILED, Trial
 clock = time.monotonic
 #: Trials in a row that fail before the search gives up.
 MOST_FAILURES = 5
-#: Trials whose boosters are kept in memory: others that are blended are trained again.
+#: Trials whose boosters are kept in memory, at most: others that are blended are trained again.
 MOST_KEPT = 12
 
 
@@ -47,10 +47,12 @@ class Search:
         metric: Metric,
         race: float | None,
         callback: Callable[[Trial], None] | None,
+        n_members: int,
     ) -> None:
         self.trainer, self.sampler, self.space = trainer, sampler, space
         self.losses, self.base, self.metric, self.race = losses, base, metric, race
         self.callback = callback
+        self._n_kept = min(n_members, MOST_KEPT)
         self.sign = 1.0 if metric.greater_is_better else -1.0
         self.defaults = default_points(space, losses, base)
         self.trials: list[Trial] = []
@@ -190,12 +192,14 @@ class Search:
         return joined
 
     def _keep(self, trial: Trial, grown: Grown) -> None:
-        """Remember the boosters of the best trials, and of no others."""
+        """Remember the boosters of the best trials, which may be blended, and of no others."""
+        if self._n_kept == 0:
+            return
         values = {each.number: self.sign * each.value for each in self.trials}
         values[trial.number] = self.sign * trial.value
         numbers = [*self.grown, trial.number]
         first = [number for number in numbers if number < len(self.defaults)]
-        best = sorted(numbers, key=lambda number: -values[number])[:MOST_KEPT]
+        best = sorted(numbers, key=lambda number: -values[number])[: self._n_kept]
         kept = {*best, *first}
         if trial.number in kept:
             self.grown[trial.number] = without_data(grown)

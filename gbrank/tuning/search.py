@@ -114,7 +114,8 @@ def tune(
         Where trials are kept: a file, which is made, or goes on from what it holds; or, as URL or
         object, what Optuna takes. Several processes may share one.
     sampler : Optuna sampler or "random", default=None
-        What proposes points; ``None`` for Optuna's tree-structured Parzen estimator.
+        What proposes points; ``None`` for Optuna's tree-structured Parzen estimator, or "random",
+        with a warning, where Optuna is not installed.
     race : float, default=0.1
         p-value below which a trial that is behind is dropped; ``None`` drops none.
     n_members : int, default=4
@@ -161,7 +162,7 @@ def tune(
     starts = _read_starts(start)
     given = search_space(list(losses.values()), starts) if space is None else space
     checked = read_space(given, losses, starts, base)
-    proposes = _choose_sampler(sampler, checked, random_state, judge, verbose)
+    proposes = _choose_sampler(sampler, checked, random_state, judge)
     model = clone(base)
     data, order = read_rows(model, X, y, qid, group, sample_weight, "tune")
     rest, held = data, None
@@ -178,7 +179,7 @@ def tune(
         rows["sample_weight"] = rest.sample_weight
     parts = _cut(cv, rest, order, random_state)
     trainer = FoldTrainer(base, losses, rest, parts, judge)
-    search = Search(trainer, proposes, checked, losses, base, judge, race, callback)
+    search = Search(trainer, proposes, checked, losses, base, judge, race, callback, n_members)
     file = _open_storage(storage, search.identity(rest, parts, random_state), checked, judge)
     try:
         interrupted = search.run(file, n_trials, timeout, verbose)
@@ -255,7 +256,7 @@ def _check_budget(n_trials: Any, timeout: Any, race: Any, n_members: Any, holdou
     check_integer("n_members", n_members, low=0)
 
 
-def _choose_sampler(sampler: Any, space: Space, seed: int, metric: Metric, verbose: int) -> Sampler:
+def _choose_sampler(sampler: Any, space: Space, seed: int, metric: Metric) -> Sampler:
     if sampler == "random":
         return RandomSampler(space, seed)
     try:
@@ -266,8 +267,7 @@ def _choose_sampler(sampler: Any, space: Space, seed: int, metric: Metric, verbo
     except ImportError as error:
         if sampler is not None:
             raise ImportError('sampler needs Optuna: pip install "gbrank[tune]"') from error
-        if verbose >= 1:
-            warnings.warn(WITHOUT_OPTUNA, stacklevel=3)
+        warnings.warn(f"{WITHOUT_OPTUNA}; sampler='random' asks for this", stacklevel=3)
         return RandomSampler(space, seed)
     if sampler is not None and not isinstance(sampler, optuna.samplers.BaseSampler):
         raise TypeError(f"sampler must be 'random' or a sampler of Optuna, got {sampler!r}")

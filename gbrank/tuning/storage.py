@@ -5,6 +5,7 @@ worker from its claim to its end. The claim of a worker that is gone, because it
 because it has not been heard of for long, falls to the next one, with the same point.
 """
 
+import ast
 import contextlib
 import json
 import os
@@ -213,9 +214,20 @@ def check_same_search(where: str, known: dict[str, str], search: dict[str, str])
     for name, value in search.items():
         if known and known.get(name) != value:
             raise ValueError(
-                f"storage {where} holds a search with another {name}: {known.get(name)}, and not "
-                f"{value}; give another file"
+                f"storage {where} holds a search with another {name}: "
+                f"{_difference(str(known.get(name)), value)}; give another file"
             )
+
+
+def _difference(known: str, value: str, most: int = 5) -> str:
+    """Return in what two descriptions differ: by name, where they are lists of names and values."""
+    try:
+        before, now = (dict(ast.literal_eval(each)) for each in (known, value))
+    except (ValueError, SyntaxError, TypeError):
+        return f"{known}, and not {value}"
+    names = sorted(name for name in {**before, **now} if before.get(name) != now.get(name))
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def pack(values: FloatArray | None) -> bytes | None:

@@ -1,6 +1,7 @@
 """The search: folds of whole queries, seeds, racing, budgets, what comes out."""
 
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -320,16 +321,18 @@ def test_losers_are_dropped_and_say_why(rows, monkeypatch):
     assert result.n_fold_trainings_ == 3 + 1 + 1
 
 
-def test_random_search_halves_without_optuna(rows, monkeypatch, capsys):
+def test_random_search_halves_without_optuna(rows, monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     monkeypatch.setattr(sys.modules["gbrank.tuning.trainer"], "GROUP_QUERIES", 30)
     options = {"n_trials": 12, "cv": 3, "race": 0.0, "ranker": gbrank.Ranker(n_estimators=4)}
     with pytest.warns(UserWarning, match=r"Optuna is not installed.*gbrank\[tune\]"):
-        result = gbrank.tune(rows.X, rows.y, rows.qid, verbose=1, **options)
+        result = gbrank.tune(rows.X, rows.y, rows.qid, **options)
     dropped = [each for each in result.trials if each.state == "dropped"]
     assert 2 <= len(dropped) <= 9
     assert all("better half" in each.note for each in dropped)
-    again = gbrank.tune(rows.X, rows.y, rows.qid, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        again = gbrank.tune(rows.X, rows.y, rows.qid, sampler="random", **options)
     assert points_and_values(again) == points_and_values(result)
 
 

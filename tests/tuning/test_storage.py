@@ -108,6 +108,10 @@ def test_another_search_is_an_error(quick, rows, tmp_path):
         quick(storage=path, random_state=5)
     with pytest.raises(ValueError, match="another data or folds"):
         quick(storage=path, cv=4)
+    with pytest.raises(ValueError, match=r"another ranker: n_estimators; give another file$"):
+        quick(storage=path, ranker=gbrank.Ranker(n_estimators=3))
+    with pytest.raises(ValueError, match=r"another space: [a-z_]+(, [a-z_]+){4} and \d+ more;"):
+        quick(storage=path, objectives=["xendcg"], space={"xendcg__gamma": [0.0, 0.5]})
     (tmp_path / "text").write_text("not a data base, whatever its name may say" * 10)
     with pytest.raises(ValueError, match="holds no trials"):
         quick(storage=tmp_path / "text")
