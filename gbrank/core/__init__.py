@@ -4,7 +4,7 @@ from gbrank.core.data import RankingData, describe_queries
 from gbrank.core.distinct_rows import count_distinct_rows, number_distinct_rows
 from gbrank.core.dmatrix import DMatrixData
 from gbrank.core.extensions import find_class, import_code
-from gbrank.core.fastmath import exp, exp32, log, sigmoid
+from gbrank.core.fastmath import exp, exp32, extremes, log, sigmoid
 from gbrank.core.files import atomic_file, check_file, removed_if_ended, write_atomically
 from gbrank.core.folds import (
     check_whole_queries,
@@ -59,8 +59,9 @@ from gbrank.core.short_lists import (
     WINDOW,
     by_length,
     load_tile,
+    load_tiles,
     open_tile,
-    store_tile,
+    store_tiles,
     zero_others,
 )
 from gbrank.core.sorting import sort_by_score, sort_descending
@@ -154,6 +155,7 @@ __all__ = [
     "draw_queries",
     "exp",
     "exp32",
+    "extremes",
     "find_class",
     "given_names",
     "has_negative_gains",
@@ -168,6 +170,7 @@ __all__ = [
     "kernel",
     "kernel_cache",
     "load_tile",
+    "load_tiles",
     "log",
     "number_distinct_rows",
     "number_runs",
@@ -197,7 +200,7 @@ __all__ = [
     "sort_descending",
     "split_rows",
     "stable_argsort",
-    "store_tile",
+    "store_tiles",
     "take_column",
     "take_rows",
     "training_params",

@@ -22,9 +22,9 @@ from gbrank.core.kernels import no_collection
 _PACKAGE = Path(__file__).parents[1]
 
 
-def make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+def make_dispatcher(function: Callable[..., Any], options: dict[str, Any], wide: bool) -> Any:
     """Return what compiles ``function`` for the types it is called with."""
-    dispatcher = njit(**options)(function)
+    dispatcher = njit(pipeline_class=_WideCompiler if wide else Compiler, **options)(function)
     dispatcher.compile = no_collection()(dispatcher.compile)
     # RuntimeError: numba found no folder that it may write to. AttributeError: a numba whose cache
     # is built differently. There is then no cache, which costs time and nothing else.
@@ -35,7 +35,7 @@ def make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> An
     return dispatcher
 
 
-def make_inner(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+def make_inner(function: Callable[..., Any], options: dict[str, Any], wide: bool) -> Any:
     """Return what compiles ``function`` for its calls from kernels, as a part of these alone.
 
     It becomes machine code with the kernel that calls it, and has no entry from Python: a third of
@@ -43,10 +43,38 @@ def make_inner(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     instead, with other last bits.
     """
     given = {**options, "nopython": True, "no_cpython_wrapper": True}
-    return _InnerDispatcher(function, targetoptions=given, pipeline_class=_InnerCompiler)
+    compiler = _InnerCompiler if wide else _NarrowInnerCompiler
+    return _InnerDispatcher(function, targetoptions=given, pipeline_class=compiler)
 
 
-class _InnerLibrary(JITCodeLibrary):
+#: On some processors with registers of 512 bits LLVM takes half of each, as an older kind slows
+#: down where all is used. That costs kernels up to a quarter of their time.
+_WIDE = '"prefer-vector-width"="512"'
+
+
+class _WideLibrary(JITCodeLibrary):
+    """Code of kernels, for vector registers as wide as they are."""
+
+    is_wide = True
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        for function in ir_module.functions:
+            if self.is_wide and not function.is_declaration:
+                set.add(function.attributes, _WIDE)  # their own ``add`` does not know the name
+        super().add_ir_module(ir_module)
+
+
+class _WideCompiler(Compiler):
+    """numba's compiler, for a library of this kind."""
+
+    def compile_extra(self, function: Callable[..., Any]) -> Any:
+        codegen = self.state.targetctx.codegen()
+        self.state.library = _WideLibrary(codegen, function.__qualname__)
+        self.state.library.enable_object_caching()  # as numba does with a library that it makes
+        return super().compile_extra(function)
+
+
+class _InnerLibrary(_WideLibrary):
     """Code that is linked into that of kernels, and nothing else."""
 
     is_copied = False
@@ -64,11 +92,19 @@ class _InnerLibrary(JITCodeLibrary):
 class _InnerCompiler(Compiler):
     """numba's compiler, for a library of this kind."""
 
+    is_wide = True
+
     def __init__(self, typingctx: Any, targetctx: Any, library: Any, *others: Any) -> None:
         library = _InnerLibrary(targetctx.codegen(), "inner")
         super().__init__(typingctx, targetctx, library, *others)
         self.state.flags.no_compile = True
-        library.is_copied = self.state.flags.forceinline
+        library.is_copied, library.is_wide = self.state.flags.forceinline, self.is_wide
+
+
+class _NarrowInnerCompiler(_InnerCompiler):
+    """The same, without the widest registers."""
+
+    is_wide = False
 
 
 class _InnerDispatcher(CPUDispatcher):

@@ -44,10 +44,12 @@ class Kernel:
     inner : numba's object for its calls from other kernels, likewise.
     """
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], options: dict[str, Any], wide: bool = True
+    ) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
-        self._options = options
+        self._options, self._wide = options, wide
 
     def __call__(self, *arguments: Any) -> Any:
         return self.dispatcher(*arguments)
@@ -71,7 +73,7 @@ class Kernel:
 
         make = make_dispatcher if name == "dispatcher" else make_inner
         # two threads may get here; the first dispatcher stays
-        return self.__dict__.setdefault(name, make(self.py_func, self._options))
+        return self.__dict__.setdefault(name, make(self.py_func, self._options, self._wide))
 
 
 class _Part(Kernel):
@@ -89,7 +91,7 @@ def kernel_cache() -> Path:
 
 
 def kernel(
-    fastmath: frozenset[str] = LOOP_MATH, *, part: bool = False
+    fastmath: frozenset[str] = LOOP_MATH, *, part: bool = False, wide: bool = True
 ) -> Callable[[Callable[..., Any]], Kernel]:
     """Compile a function lazily, without the GIL, through the disk cache where there is one.
 
@@ -100,6 +102,9 @@ def kernel(
     part : bool
         Whether it is but a part of other kernels, into which it is then copied wherever they call
         it.
+    wide : bool
+        Whether vector registers of 512 bits are used in full, where there are any: not where loops
+        are short or do little else than move numbers.
     """
     options = {
         "nogil": True,
@@ -109,4 +114,4 @@ def kernel(
         "no_cfunc_wrapper": True,
     }
     made = _Part if part else Kernel
-    return lambda function: made(function, options)
+    return lambda function: made(function, options, wide)

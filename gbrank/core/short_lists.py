@@ -84,15 +84,36 @@ def load_tile(values, starts, sizes, width, length, beyond, tile, apart):
 
 
 @kernel(part=True)
-def store_tile(tile, apart, starts, sizes, length, n_lanes, values):
-    """Copy ``n_lanes`` of a tile whose rows are ``apart`` into ``values``."""
+def load_tiles(values, others, starts, sizes, width, length, beyond, tile, other_tile, apart):
+    """Copy two arrays into tiles, as :func:`load_tile` does: ``others`` are 0 beyond the end."""
+    first = 0
+    for i in range(length):
+        row = tile[i * apart : i * apart + width]
+        other_row = other_tile[i * apart : i * apart + width]
+        while sizes[first] <= i:
+            first += 1
+        for lane in range(first):
+            row[lane] = beyond
+            other_row[lane] = 0.0
+        for lane in range(np.uint64(first), np.uint64(width)):
+            place = np.uint64(starts[lane] + i)
+            row[lane] = values[place]
+            other_row[lane] = others[place]
+
+
+@kernel(part=True)
+def store_tiles(tile, other_tile, apart, starts, sizes, length, n_lanes, values, others):
+    """Copy ``n_lanes`` of two tiles whose rows are ``apart`` into two arrays."""
     first = 0
     for i in range(length):
         row = tile[i * apart : i * apart + n_lanes]
+        other_row = other_tile[i * apart : i * apart + n_lanes]
         while sizes[first] <= i:
             first += 1
         for lane in range(np.uint64(first), np.uint64(n_lanes)):
-            values[np.uint64(starts[lane] + i)] = row[lane]
+            place = np.uint64(starts[lane] + i)
+            values[place] = row[lane]
+            others[place] = other_row[lane]
 
 
 @kernel(part=True)

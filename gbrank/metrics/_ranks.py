@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gbrank.core import EXACT_MATH, FloatArray, IntArray, kernel, sort_descending
+from gbrank.core import EXACT_MATH, FloatArray, IntArray, extremes, kernel, sort_descending
 
 #: What ``ties=`` takes, and the number by which kernels know it.
 TIES = {"average": 0, "stable": 1, "reverse": 2, "worst": 3}
@@ -147,7 +147,7 @@ def rank_block(
         _worst_first(labels_of_codes, bounds, first, last, *ranking)
 
 
-@kernel()
+@kernel(wide=False)
 def _rank_block(scores, bounds, depths, ties, codes, first, last, ranked, tied, counts):
     """Do so; of policy "worst" ties are left as they are."""
     longest = 1
@@ -200,7 +200,7 @@ def _rank_block(scores, bounds, depths, ties, codes, first, last, ranked, tied, 
         _mark_ties(keys, count, depth, ties, start, q, tied, counts)
 
 
-@kernel()
+@kernel(wide=False)
 def _mark_ties(keys, count, depth, ties, start, q, tied, counts):
     """Count the documents that are wanted, or tied with the last of these, and say which are."""
     while count > depth and keys[count - 1] < keys[depth - 1]:
@@ -211,7 +211,7 @@ def _mark_ties(keys, count, depth, ties, start, q, tied, counts):
     counts[q] = count
 
 
-@kernel(EXACT_MATH)
+@kernel(EXACT_MATH, wide=False)
 def _find_places(keys, size, last_first, places):
     """Find the rank, from 0, of each of the first ``size`` keys; return whether any are equal.
 
@@ -248,16 +248,13 @@ def _find_places(keys, size, last_first, places):
     return True
 
 
-@kernel()
+@kernel(wide=False)
 def _deal(keys, size, buckets, counts):
     """Cut the range of keys into ``size`` buckets, the highest first; count the keys in each.
 
     Return False where that makes no sense: all keys are equal, or floats cannot hold their range.
     """
-    highest, lowest = keys[0], keys[0]
-    for i in range(size):
-        highest = keys[i] if keys[i] > highest else highest
-        lowest = keys[i] if keys[i] < lowest else lowest
+    lowest, highest = extremes(keys[:size])
     scale = (size - 1) / (highest - lowest)
     if not (scale > 0.0 and scale < np.inf):
         buckets[:size] = 0
@@ -270,13 +267,13 @@ def _deal(keys, size, buckets, counts):
     return True
 
 
-@kernel(EXACT_MATH)
+@kernel(EXACT_MATH, wide=False)
 def _bucket(key, highest, scale):
     """Return the bucket of a key: as each operation rounds monotonically, never out of order."""
     return np.int32((highest - key) * scale)
 
 
-@kernel()
+@kernel(wide=False)
 def _narrow(from_keys, from_rows, size, depth, keys, rows, buckets, counts):
     """Keep the documents of the first buckets that together hold ``depth``; return how many."""
     last = size
@@ -293,7 +290,7 @@ def _narrow(from_keys, from_rows, size, depth, keys, rows, buckets, counts):
     return kept
 
 
-@kernel()
+@kernel(wide=False)
 def _sort(from_keys, from_rows, size, keys, rows, spare_keys, spare_rows, buckets, ends):
     """Sort by descending key, equal keys as they come, into ``keys`` and ``rows``.
 
@@ -317,7 +314,7 @@ def _sort(from_keys, from_rows, size, keys, rows, spare_keys, spare_rows, bucket
     sort_descending(keys, rows, size, spare_keys, spare_rows)
 
 
-@kernel()
+@kernel(wide=False)
 def _worst_first(labels_of_codes, bounds, first, last, ranked, tied, counts):
     """Put the documents of each tie in ascending order of their labels; none is tied then."""
     longest = 1

@@ -103,14 +103,16 @@ def short_dcg_block(
     above, level = np.zeros(LONGEST * LANES, np.int64), np.zeros(LONGEST * LANES, np.int64)
     queries, ends = np.empty(WINDOW, np.int64), np.empty(LONGEST + 2, np.int64)
     starts, sizes = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
+    totals = np.empty(LANES)
     values[first:last] = 0.0
     for window in range(first, last, WINDOW):
         window_end = min(window + WINDOW, last)
         n_filled = by_length(window, window_end, bounds, filled, LONGEST, queries, ends)
         # Brings the rows into the cache, one after the other; that it is kept says it is needed.
-        keys[0] = 0.0
+        seen = 0.0
         for row in range(bounds[window], bounds[window_end], 8):
-            keys[0] += scores[row]
+            seen += scores[row]
+        keys[0] = seen
         for begin in range(0, n_filled, LANES):
             chosen = queries[begin : min(begin + LANES, n_filled)]
             length = open_tile(chosen, LANES, bounds, starts, sizes)
@@ -125,15 +127,16 @@ def short_dcg_block(
             has_ties = n_above < n_pairs
             if has_ties:
                 _settle_ties(keys, n, ties, above, level)
+            totals[:] = 0.0
+            first_lane = 0  # those before it are of lists that have ended
+            for i in range(length):
+                while sizes[first_lane] <= i:
+                    first_lane += 1
+                for lane in range(np.uint64(first_lane), np.uint64(LANES)):
+                    place = np.uint64(i * LANES) + lane
+                    gain = gains[np.uint64(codes[np.uint64(starts[lane] + i)])]
+                    others = level[place] if has_ties else 0
+                    totals[lane] += gain * discounts[np.uint64(others), np.uint64(above[place])]
             for lane in range(len(chosen)):
-                start, total = starts[lane], 0.0
-                if has_ties:
-                    for i in range(sizes[lane]):
-                        p = i * LANES + lane
-                        total += gains[codes[start + i]] * discounts[level[p], above[p]]
-                else:
-                    for i in range(sizes[lane]):
-                        p = i * LANES + lane
-                        total += gains[codes[start + i]] * discounts[0, above[p]]
                 q = chosen[lane]
-                values[q] = total / best[q] if best[q] > 0.0 else 0.0
+                values[q] = totals[lane] / best[q] if best[q] > 0.0 else 0.0

@@ -11,15 +11,17 @@ from gbrank.core import (
     WINDOW,
     by_length,
     kernel,
-    load_tile,
+    load_tiles,
+    log,
     open_tile,
-    store_tile,
+    store_tiles,
     zero_others,
 )
 from gbrank.objectives._lambda_pairs import BIN, DISTANCE_FLOOR, FARTHEST, bin_edge, pair_terms
 
 # Places of a tile beyond the end of a list hold a score that sorts last.
 _LOWEST = -1.7976931348623157e308
+_LN2, _SMALLEST = 0.6931471805599453, 2.2250738585072014e-308
 
 
 @kernel(part=True)
@@ -81,6 +83,28 @@ def _add_pairs(n, width, truncation, bins_per_unit, spread, keys, shares, discou
             lower_hessians[p] += curvatures[p]
 
 
+@kernel(part=True)
+def _scale(n, width, sigmoid, norm, places, rows, scales):
+    """Write the sums of sorted lists, scaled, to where the documents of these lists are."""
+    lambda_sums, hessian_sums, abs_sums = rows[4], rows[5], rows[6]
+    scales[:] = 0.0
+    for start in range(0, n, width):
+        row = abs_sums[start : start + width]
+        for lane in range(width):
+            scales[lane] += row[lane]
+    for lane in range(width):
+        total = 2.0 * sigmoid * scales[lane]
+        damped = log(1.0 + total) / (_LN2 * max(total, _SMALLEST))
+        scales[lane] = sigmoid * damped if norm and total > 0.0 else sigmoid
+    for start in range(0, n, width):
+        own = places[start : start + width]
+        lambdas, hessians = rows[0, start : start + width], rows[1, start : start + width]
+        for lane in range(width):
+            place = np.uint64(own[lane])
+            lambdas[lane] = np.float32(scales[lane] * lambda_sums[place])
+            hessians[lane] = np.float32(scales[lane] * sigmoid * hessian_sums[place])
+
+
 @kernel()
 def short_lambdamart_block(
     first, last, bounds, scores, shares, order, used, discounts, sigmoid, truncation, norm,
@@ -95,7 +119,8 @@ def short_lambdamart_block(
     row_shares, sorted_shares = shares_and_floors[0], shares_and_floors[1]
     floors, row_discounts = shares_and_floors[2], shares_and_floors[3]
     queries, ends = np.empty(WINDOW, np.int64), np.empty(longest + 2, np.int64)
-    starts, sizes, scales = np.empty(LANES, np.int64), np.empty(LANES, np.int64), np.empty(LANES)
+    starts, sizes = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
+    scales, own_floors = np.empty(LANES), np.empty(LANES, np.float32)
     spread = np.float32(1.0 if norm else 0.0)
     width_before = 0
     for window in range(first, last, WINDOW):
@@ -110,35 +135,24 @@ def short_lambdamart_block(
                 for p in range(longest * width):
                     row_discounts[p] = discounts[p // width]
                 width_before = width
-            load_tile(scores, starts, sizes, width, length, _LOWEST, keys, width)
-            load_tile(shares, starts, sizes, width, length, np.float32(0.0), row_shares, width)
+            load_tiles(
+                scores, shares, starts, sizes, width, length, _LOWEST, keys, row_shares, width
+            )
             _find_places(keys, n, width, steps, places)
             for p in range(n):
                 sorted_keys[np.uint64(places[p])] = keys[p]
                 sorted_shares[np.uint64(places[p])] = row_shares[p]
             for lane in range(width):
                 differ = sorted_keys[lane] != sorted_keys[(sizes[lane] - 1) * width + lane]
-                floor = DISTANCE_FLOOR if norm and differ else np.float32(1.0)
-                for i in range(length):
-                    floors[i * width + lane] = floor if i < sizes[lane] else np.float32(np.inf)
+                own_floors[lane] = DISTANCE_FLOOR if norm and differ else np.float32(1.0)
+            for i in range(length):
+                row = floors[i * width : (i + 1) * width]
+                for lane in range(width):
+                    row[lane] = own_floors[lane] if i < sizes[lane] else np.float32(np.inf)
             _add_pairs(
                 n, width, truncation, sigmoid / BIN, spread, sorted_keys, sorted_shares,
                 row_discounts, floors, rows,
             )  # fmt: skip
-            lambda_sums, hessian_sums, abs_sums = rows[4], rows[5], rows[6]
-            for lane in range(width):
-                sum_abs = 0.0
-                for p in range(lane, n, width):
-                    sum_abs += abs_sums[p]
-                scales[lane] = sigmoid
-                sum_of_lambdas = 2.0 * sigmoid * sum_abs
-                if norm and sum_of_lambdas > 0.0:
-                    scales[lane] *= np.log2(1.0 + sum_of_lambdas) / sum_of_lambdas
-            for lane in range(width):
-                for p in range(np.uint64(lane), np.uint64(n), np.uint64(width)):
-                    place = np.uint64(places[p])
-                    rows[0, p] = np.float32(scales[lane] * lambda_sums[place])
-                    rows[1, p] = np.float32(scales[lane] * sigmoid * hessian_sums[place])
-            store_tile(rows[0], width, starts, sizes, length, len(chosen), grad)
-            store_tile(rows[1], width, starts, sizes, length, len(chosen), hess)
+            _scale(n, width, sigmoid, norm, places, rows, scales)
+            store_tiles(rows[0], rows[1], width, starts, sizes, length, len(chosen), grad, hess)
         zero_others(window, window_end, bounds, used, longest, grad, hess)

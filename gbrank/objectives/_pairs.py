@@ -19,7 +19,7 @@ Only ratios of ``x`` count: it is taken about the middle of the scores of a quer
 too far apart for that, every document gets ``x`` again, relative to its own score.
 """
 
-from gbrank.core import exp, kernel
+from gbrank.core import exp, extremes, kernel
 from gbrank.objectives._kernels import PADDING, middle_of
 
 #: What the chance of the right outcome counts at least in the hessian.
@@ -28,7 +28,7 @@ LEAST_REST = 0.2
 _WIDEST = 600.0
 
 
-@kernel()
+@kernel(part=True)
 def _meet(x, weight, xs, weights, force_sums, hessian_sums):
     """Let one document meet a run of others: add up theirs, return the sums of the one."""
     force, hessian = 0.0, 0.0
@@ -44,7 +44,7 @@ def _meet(x, weight, xs, weights, force_sums, hessian_sums):
     return force, hessian
 
 
-@kernel()
+@kernel(wide=False)
 def logistic_pairs(scores, weights, lower_weights, starts, n_meeting, xs, force_sums, hessian_sums):
     """Write gradient and hessian of a query into ``force_sums`` and ``hessian_sums``.
 
@@ -55,10 +55,7 @@ def logistic_pairs(scores, weights, lower_weights, starts, n_meeting, xs, force_
     multiple of that, over documents without weight.
     """
     m = len(starts)
-    lowest, highest = scores[0], scores[0]
-    for i in range(m):
-        lowest = min(lowest, scores[i])
-        highest = max(highest, scores[i])
+    lowest, highest = extremes(scores[:m])
     wide = not (highest - lowest <= _WIDEST)
     middle = middle_of(lowest, highest)
     for i in range(m):

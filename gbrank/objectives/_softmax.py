@@ -8,11 +8,12 @@ terms of the Neumann series of ``(I - S)^-1``::
 
     g = D (I + S + ... + S^K) D^-1 (rho - phi)
 
-Each term is one pass over the list, because ``D S D^-1`` times a vector ``v`` is
-``rho_i (sum_j w_j - w_i)`` with ``w = v / (1 - rho)``. Odd K is refused, because for two documents
-S has eigenvalue -1 and the numerator would be exactly zero. At every order the numerators of a
-query sum to zero. From three documents on the series converges, as gradients sum to zero, and its
-limit is known::
+``D S D^-1`` times a vector ``v`` is ``rho_i (sum_j w_j - w_i)`` with ``w = v / (1 - rho)``. Two
+terms are one pass over the list: with ``odds_i = rho_i / (1 - rho_i)`` the w of the second are
+``odds_i (sum w - w_i)``, whose sum ``sum w sum odds - sum odds w`` is known beforehand. Odd K is
+refused, because for two documents S has eigenvalue -1 and the numerator would be exactly zero. At
+every order the numerators of a query sum to zero. From three documents on the series converges, as
+gradients sum to zero, and its limit is known::
 
     (1 - rho) (rho - phi) - c rho (1 - rho),
     c = sum (1 - rho) (rho - phi) / sum rho (1 - rho)
@@ -39,7 +40,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from gbrank.core import BoolArray, FloatArray, IntArray, exp, kernel
+from gbrank.core import (
+    EXACT_MATH,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    exp,
+    extremes,
+    kernel,
+)
+from gbrank.objectives._kernels import PADDING
 from gbrank.objectives.base import Objective
 
 NEUMANN_ORDERS = (0, 2, 4)
@@ -48,7 +58,8 @@ BOUNDED, EXACT = -1, 1
 #: Excess of a query's loss over that of equal scores, log m, from which on its steps are bounded.
 LOST = 5.0
 _NEVER = np.iinfo(np.int64).max
-#: Scratch rows that :func:`softmax_step` needs: rho, 1 / (1 - rho) and w. One more is for a target.
+#: Scratch rows that :func:`softmax_step` needs: rho, 1 / (1 - rho), gradient. One more is for a
+#: target.
 SOFTMAX_ROWS = 3
 #: Up to here lists side by side are faster than one after the other, if they hold at least this
 #: share of the documents: else they lie far apart in memory.
@@ -61,6 +72,8 @@ DOMINATED = 1e-4
 _SMALLEST_REST = 1e-300
 #: Distances of scores count up to this: their sum stays finite.
 FARTHEST = 1e300
+#: A score that counts for nothing, where a list has ended.
+BEYOND = -1.7976931348623157e308
 
 
 def check_neumann_order(order: Any) -> None:
@@ -144,20 +157,37 @@ def log_partition(scores: FloatArray, eps: float = 0.0) -> float:
     return float(top + np.log(np.exp(scores - top).sum()))
 
 
+@kernel(EXACT_MATH)
+def _normalised(e, scale, target, target_scale):
+    """Return rho and ``rho - phi``, by products: where sums may be reordered, LLVM divides."""
+    p = e * scale
+    return p, p - target * target_scale
+
+
 @kernel()
 def softmax_step(
     scores, target, target_sum, eps, order, lost_at, query, iteration, scratch, grad, hess
 ):
-    """Write numerator and hessian of one query; ``target / target_sum`` is phi."""
+    """Write numerator and hessian of one query; ``target / target_sum`` is phi.
+
+    ``target`` is a row of scratch, longer than the list: loops over what is costly to compute run
+    up to a multiple of :data:`PADDING`, with documents that count for nothing, so that they have no
+    remainder of single ones.
+    """
     m = len(scores)
-    rho, inverse_rest, w = scratch[0], scratch[1], scratch[2]
-    top = scores[0]
+    end = -(-m // PADDING) * PADDING
+    rho, inverse_rest, first = scratch[0][:end], scratch[1][:end], scratch[2][:end]
     for i in range(m):
-        top = max(top, scores[i])
+        rho[i] = scores[i]
+    beyond, beyond_target = rho[m:], target[m:end]
+    for i in range(len(beyond)):
+        beyond[i] = BEYOND
+        beyond_target[i] = 0.0
+    _, top = extremes(rho)
     total = eps * exp(-top) if eps > 0.0 else 0.0
     distance = 0.0
-    for i in range(m):
-        below = min(top - scores[i], FARTHEST)
+    for i in range(end):
+        below = min(top - rho[i], FARTHEST)
         rho[i] = exp(-below)
         total += rho[i]
         distance += target[i] * below
@@ -171,34 +201,32 @@ def softmax_step(
     if bounded:
         _bounded_step(total, target, target_sum, rho, grad, hess)
         return
-    if total < 1.0 + DOMINATED:
-        _dominated_step(scores, top, eps, target, target_sum, order, rho, w, grad, hess)
+    if total < 1.0 + DOMINATED or order > 2:  # what is rare, with loops for any order
+        _dominated_step(scores, top, eps, target, target_sum, order, rho, first, grad, hess)
         return
     scale, target_scale = 1.0 / total, 1.0 / target_sum
-    sum_w = 0.0
+    sum_odds, sum_w, sum_odds_w = 0.0, 0.0, 0.0
+    for i in range(end):
+        p, gradient = _normalised(rho[i], scale, target[i], target_scale)
+        inverse = 1.0 / (1.0 - p)
+        w, odds = gradient * inverse, p * inverse
+        rho[i], first[i], inverse_rest[i] = p, gradient, inverse
+        sum_odds += odds
+        sum_w += w
+        sum_odds_w += odds * w
+    next_sum = sum_w * sum_odds - sum_odds_w
+    carried = 1.0 if order == 2 else 0.0
     for i in range(m):
-        p = rho[i] * scale
-        first = p - target[i] * target_scale
-        rho[i] = p
-        inverse_rest[i] = 1.0 / (1.0 - p)
-        w[i] = first * inverse_rest[i]
-        sum_w += w[i]
-        grad[i] = np.float32(first)
+        p = rho[i]
+        one = p * (sum_w - first[i] * inverse_rest[i]) * carried
+        two = p * (next_sum - one * inverse_rest[i]) * carried
+        # summed in float32, as LightGBM does
+        grad[i] = np.float32(first[i]) + np.float32(one) + np.float32(two)
         hess[i] = np.float32(p * (1.0 - p))
     if order == EXACT:
-        _exact_numerator(rho, w, -1, 0.0, grad)
-        return
-    for _ in range(order - 1):
-        next_sum = 0.0
         for i in range(m):
-            term = rho[i] * (sum_w - w[i])
-            grad[i] += np.float32(term)  # summed in float32, as LightGBM does
-            w[i] = term * inverse_rest[i]
-            next_sum += w[i]
-        sum_w = next_sum
-    if order > 0:
-        for i in range(m):
-            grad[i] += np.float32(rho[i] * (sum_w - w[i]))
+            first[i] *= inverse_rest[i]
+        _exact_numerator(rho, first, -1, 0.0, grad)
 
 
 @kernel()
@@ -229,7 +257,10 @@ def _bounded_step(total, target, target_sum, rho, grad, hess):
 
 @kernel()
 def _dominated_step(scores, top, eps, target, target_sum, order, rho, w, grad, hess):
-    """Do the same for a list whose top document holds nearly all; rho is not yet divided."""
+    """Do the same, of any order, also where the top document holds nearly all.
+
+    Its sums are taken over the others alone; rho is not yet divided.
+    """
     m = len(scores)
     at = 0
     while scores[at] != top:

@@ -8,20 +8,22 @@ list have one sum, ``mass_sum``, it is not taken again; else that is 0.
 import numpy as np
 
 from gbrank.core import (
-    LANES,
     WINDOW,
     by_length,
     exp,
     kernel,
-    load_tile,
+    load_tiles,
     open_tile,
     random_key,
     random_uniform,
     zero_others,
 )
 from gbrank.objectives._kernels import claim, zero_step
-from gbrank.objectives._softmax import SOFTMAX_ROWS, softmax_step
-from gbrank.objectives._softmax_short import BEYOND, DOUBLES, LANE_ROWS, SINGLES, softmax_tile
+from gbrank.objectives._softmax import BEYOND, SOFTMAX_ROWS, softmax_step
+from gbrank.objectives._softmax_short import DOUBLES, LANE_ROWS, LANES, SINGLES, softmax_tile
+
+#: Lists up to this length, all of one, are in order and come into the cache by themselves.
+_NOT_TOUCHED = 16
 
 
 @kernel()
@@ -56,13 +58,15 @@ def drawn_block(
         if has_company and q + 1 < last and (bounds[q + 2] - b > longest_short or left[q + 1]):
             claim(grad, hess, b, bounds[q + 2])
         if used[q]:
+            target = scratch[SOFTMAX_ROWS]
             if plain:
-                target, total = mass[a:b], mass_sum
+                total = mass_sum
+                for i in range(b - a):
+                    target[i] = mass[a + i]
                 if total == 0.0:
                     for i in range(b - a):
                         total += target[i]
             else:
-                target = scratch[SOFTMAX_ROWS][: b - a]
                 total = drawn_target(mass[a:b], middle, spread_now, seed, iteration, q, target)
             if total > 0.0:
                 softmax_step(
@@ -83,18 +87,19 @@ def _draw_tile(length, queries, sizes, middle, spread, seed, iteration, keys, ti
     first = 0
     for i in range(length):
         row = tile[(DOUBLES * i + 1) * LANES : (DOUBLES * i + 2) * LANES]
+        while sizes[first] <= i:
+            first += 1
+        # where a list has ended, its target is 0
         if spread > 0.0:
             for lane in range(LANES):
                 uniform = random_uniform(keys[lane], keys[LANES + lane], i)
-                row[lane] -= middle + spread * (uniform - middle)
+                drawn = row[lane] - (middle + spread * (uniform - middle))
+                row[lane] = drawn if lane >= first else 0.0
+                totals[lane] += row[lane]
         else:
             for lane in range(LANES):
-                row[lane] -= middle
-        while sizes[first] <= i:
-            first += 1
-        row[:first] = 0.0  # where a list has ended
-        for lane in range(LANES):
-            totals[lane] += row[lane]
+                row[lane] = row[lane] - middle if lane >= first else 0.0
+                totals[lane] += row[lane]
 
 
 @kernel()
@@ -116,25 +121,38 @@ def short_drawn_block(
     n_left = 0
     for window in range(first, last, WINDOW):
         window_end = min(window + WINDOW, last)
+        n_lost = 0
+        for q in range(window, window_end):
+            n_lost += lost_at[q] < iteration
+            left[q] = False
         n_short = by_length(window, window_end, bounds, used, longest, queries, ends)
-        if 2 * n_short > window_end - window:
+        in_order = False
+        if n_short > 0:
+            shortest, other = queries[0], queries[n_short - 1]
+            size = bounds[shortest + 1] - bounds[shortest]
+            in_order = size == bounds[other + 1] - bounds[other]
+        if 2 * n_short > window_end - window and not (in_order and size <= _NOT_TOUCHED):
             # Bring the rows into the cache, one after the other: in the order of lengths, each list
             # would be waited for. What is kept in ``lanes`` only says that somebody needs it.
-            lanes[0] = 0.0
-            for row in range(bounds[window], bounds[window_end], 8):
-                lanes[0] += scores[row] + mass[row]
+            begin, end = np.uint64(bounds[window]), np.uint64(bounds[window_end])
+            seen = 0.0
+            for row in range(begin, end, np.uint64(8)):
+                seen += scores[row] + mass[row]
+            lanes[0] = seen
             claim(grad, hess, bounds[window], bounds[window_end])
-        for begin in range(0, n_short, LANES):
-            chosen = queries[begin : min(begin + LANES, n_short)]
+        for lowest in range(0, n_short, LANES):
+            chosen = queries[lowest : min(lowest + LANES, n_short)]
             length = open_tile(chosen, LANES, bounds, starts, sizes)
-            load_tile(scores, starts, sizes, LANES, length, BEYOND, tile, DOUBLES * LANES)
-            load_tile(mass, starts, sizes, LANES, length, 0.0, tile[LANES:], DOUBLES * LANES)
+            load_tiles(
+                scores, mass, starts, sizes, LANES, length, BEYOND, tile, tile[LANES:],
+                DOUBLES * LANES,
+            )  # fmt: skip
             _draw_tile(
                 length, chosen, sizes, middle, spread_now, seed, iteration, keys, tile, lanes
             )
             n_left += softmax_tile(
-                length, chosen, starts, sizes, order, lost_at, iteration, tile, lanes, singles,
-                left, grad, hess,
+                length, chosen, starts, sizes, order, lost_at, n_lost > 0, iteration, tile, lanes,
+                singles, left, grad, hess,
             )  # fmt: skip
         zero_others(window, window_end, bounds, used, longest, grad, hess)
     return n_left

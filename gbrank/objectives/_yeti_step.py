@@ -7,7 +7,7 @@ p and p + 1 of all orders are then one loop over numbers that lie next to each o
 
 import numpy as np
 
-from gbrank.core import EXACT_MATH, exp, exp32, kernel
+from gbrank.core import EXACT_MATH, exp, exp32, extremes, kernel
 from gbrank.objectives._kernels import middle_of, zero_step
 from gbrank.objectives._noisy_orders import EXACT_ROWS, LANES, WIDEST, draw_orders
 from gbrank.objectives._swap_weights import LINEAR, change, first_more, next_above, pass_by
@@ -140,10 +140,8 @@ def _yetiloss_query(
     rows32 = rows.reshape(-1).view(np.float32).reshape(rows.shape[0], 2 * rows.shape[1])
     xs, sums, hessians = rows32[0], rows32[1], rows32[2]
     keys = rows[3].view(np.uint32)
-    lowest, highest = scores[0], scores[0]
+    lowest, highest = extremes(scores)
     for i in range(m):
-        lowest = min(lowest, scores[i])
-        highest = max(highest, scores[i])
         sums[i] = np.float32(0.0)
         hessians[i] = np.float32(0.0)
     wide = not (highest - lowest <= WIDEST)

@@ -48,7 +48,7 @@ from gbrank.objectives._relevance import RelevanceObjective
 _LARGEST_SCORE = 1e15
 
 
-@kernel()
+@kernel(wide=False)
 def _cosine_query(scores, target, target_norm, penalty, grad, hess):
     dot, squares = 0.0, 1.0
     for i in range(len(scores)):
@@ -66,7 +66,7 @@ def _cosine_query(scores, target, target_norm, penalty, grad, hess):
         hess[i] = hessian
 
 
-@kernel()
+@kernel(wide=False)
 def _cosine_block(
     first, last, bounds, scores, target, target_norms, penalty, iteration, scratch, grad, hess
 ):

@@ -57,6 +57,7 @@ from gbrank.core import (
     QueryLayout,
     check_choice,
     exp,
+    extremes,
     has_negative_gains,
     kernel,
     sort_by_score,
@@ -94,14 +95,14 @@ _CODES = {name: code for code, name in enumerate(_PHI)}
 _LOGISTIC, _EXPONENTIAL = _CODES["logistic"], _CODES["exponential"]
 
 
-@kernel()
+@kernel(wide=False)
 def _write(g, h, scale, grad, hess):
     for i in range(len(grad)):
         grad[i] = np.float32(min(max(scale * g[i], -_LIMIT), _LIMIT))
         hess[i] = np.float32(min(max(scale * h[i], 0.0), _LIMIT))
 
 
-@kernel()
+@kernel(wide=False)
 def _logistic_query(scores, weights, order, g, h, scratch):
     m = len(scores)
     sorted_scores, sorted_weights, xs = scratch[0], scratch[1], scratch[2]
@@ -120,13 +121,10 @@ def _logistic_query(scores, weights, order, g, h, scratch):
         h[order[i]] = hessians[i]
 
 
-@kernel()
+@kernel(wide=False)
 def _exponential_query(scores, weights, g, h):
     m = len(scores)
-    lowest, highest = scores[0], scores[0]
-    for i in range(m):
-        lowest = min(lowest, scores[i])
-        highest = max(highest, scores[i])
+    lowest, highest = extremes(scores)
     middle = middle_of(lowest, highest)
     upwards, downwards = 0.0, 0.0
     for i in range(m):
@@ -141,7 +139,7 @@ def _exponential_query(scores, weights, g, h):
         h[i] = pushed_down + pushed_up - 2.0 * weights[i]
 
 
-@kernel()
+@kernel(wide=False)
 def _squared_hinge_query(scores, weights, order, g, h, scratch):
     m = len(scores)
     keys, weight_below, moment_below = scratch[0], scratch[1], scratch[2]
@@ -169,7 +167,7 @@ def _squared_hinge_query(scores, weights, order, g, h, scratch):
         h[order[i]] = 2.0 * (u * (n_near - 2) + weight_below[first])
 
 
-@kernel()
+@kernel(wide=False)
 def _gain_pairwise_block(
     first, last, bounds, scores, weights, scales, used, order, phi, iteration, scratch, grad, hess
 ):

@@ -36,7 +36,7 @@ from gbrank.objectives._registry import register_objective
 from gbrank.objectives.base import Objective
 
 
-@kernel()
+@kernel(wide=False)
 def _pairwise_block(
     first, last, bounds, scores, order, tie_ends, used, iteration, scratch, grad, hess
 ):

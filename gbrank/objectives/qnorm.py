@@ -77,7 +77,7 @@ _SAFE_RATE = 0.1
 _SAME = 1e-6
 
 
-@kernel()
+@kernel(wide=False)
 def _powers(scores, base, q, floor, limited, powers):
     """Write limited ``t = s + base`` and ``(|t| / top)^q``; return log(top) and the latter's sum.
 
@@ -99,7 +99,7 @@ def _powers(scores, base, q, floor, limited, powers):
     return log_top, total
 
 
-@kernel()
+@kernel(wide=False)
 def _write(
     limited, powers, target, goal, dual_norm, q, norm, total, inward, outward, steep, flat, bent,
     grad, hess,
@@ -124,7 +124,7 @@ def _write(
         hess[i] = np.float32(max(steep * mean, _SAFE_RATE * (flat + bent * psi)))
 
 
-@kernel()
+@kernel(wide=False)
 def _bend(p, norm, target_norm, dual_norm):
     """Return B of the normalized form."""
     if p < 0.0:
@@ -137,7 +137,7 @@ def _bend(p, norm, target_norm, dual_norm):
     return min(target_norm + dual_norm - 0.5 * p, second_branch)
 
 
-@kernel()
+@kernel(wide=False)
 def _penalized_block(
     first, last, bounds, scores, target, goals, exponents, dual_norms, norms, bases, penalty,
     iteration, scratch, grad, hess,
@@ -159,7 +159,7 @@ def _penalized_block(
             zero_step(g, h)
 
 
-@kernel()
+@kernel(wide=False)
 def _normalized_block(
     first, last, bounds, scores, target, goals, exponents, dual_norms, norms, bases, penalty,
     iteration, scratch, grad, hess,

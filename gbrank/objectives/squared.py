@@ -40,7 +40,7 @@ from gbrank.objectives._relevance import RelevanceObjective, mean_of_queries
 _FARTHEST = 1e30
 
 
-@kernel()
+@kernel(wide=False)
 def _squared_block(first, last, bounds, scores, target, hessian, iteration, scratch, grad, hess):
     a, b = bounds[first], bounds[last]  # documents do not depend on one another
     s, u, c, g, h = scores[a:b], target[a:b], hessian[a:b], grad[a:b], hess[a:b]

@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gbrank.core import FloatArray, GainSpec, QueryLayout, compute_gains, exp, kernel
+from gbrank.core import FloatArray, GainSpec, QueryLayout, compute_gains, exp, extremes, kernel
 from gbrank.objectives._kernels import zero_step
 from gbrank.objectives._label_order import order_by_label
 from gbrank.objectives._registry import register_objective
@@ -47,9 +47,7 @@ def _unique_softmax_block(
             zero_step(grad[a:b], hess[a:b])
             continue
         m = b - a
-        top = scores[a]
-        for i in range(m):
-            top = max(top, scores[a + i])
+        _, top = extremes(scores[a:b])
         for place in range(m):
             e[place] = exp(max(scores[a + order[a + place]] - top, _LOWEST))
         # from the lowest label upwards: the sum over those with lower labels

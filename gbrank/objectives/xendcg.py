@@ -123,7 +123,7 @@ def _tight_block(
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
         if used[q]:
-            target = scratch[SOFTMAX_ROWS][: b - a]
+            target = scratch[SOFTMAX_ROWS]
             total = _tight_target(powers[a:b], scores[a:b], target)
             if total > 0.0:
                 softmax_step(
@@ -154,7 +154,7 @@ def _lightgbm_block(
     for q in range(first, last):
         a, b = bounds[q], bounds[q + 1]
         if used[q]:
-            target = scratch[SOFTMAX_ROWS][: b - a]
+            target = scratch[SOFTMAX_ROWS]
             total = _lightgbm_target(powers[a:b], seed, iteration, q, target)
             softmax_step(
                 scores[a:b], target, total, eps, order, lost_at, q, iteration, scratch,

@@ -9,7 +9,7 @@ import pytest
 from numba import njit
 from scipy import stats
 
-from gbrank.core.fastmath import exp, exp32, log, sigmoid
+from gbrank.core.fastmath import exp, exp32, extremes, log, sigmoid
 from gbrank.core.kernels import EXACT_MATH, LOOP_MATH
 from gbrank.core.rng import random_key, random_uniform
 
@@ -146,7 +146,12 @@ def test_log_beyond_its_range():
 @pytest.mark.parametrize("flags", [LOOP_MATH, EXACT_MATH], ids=["loop", "exact"])
 @pytest.mark.parametrize(
     ("function", "dtype"),
-    [(exp, "double"), (sigmoid, "double"), (log, "double"), (exp32, "float")],
+    [
+        (exp, "double"),
+        (sigmoid, "double"),
+        (log, "double"),
+        (exp32, "float"),
+    ],
     ids=["exp", "sigmoid", "log", "exp32"],
 )
 def test_loops_vectorise(function, dtype, flags):
@@ -160,6 +165,32 @@ def test_loops_vectorise(function, dtype, flags):
     x = np.zeros(8, dtype=np.float64 if dtype == "double" else np.float32)
     compiled(x, x.copy())
     assert re.search(rf"fmul [a-z ]*<\d+ x {dtype}>", compiled.inspect_llvm(compiled.signatures[0]))
+
+
+@njit
+def _extremes(values):
+    return extremes(values)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 8, 33, 1000])
+def test_extremes(size):
+    rng = np.random.default_rng(size)
+    rows = [
+        rng.normal(size=size),
+        -rng.uniform(size=size),
+        rng.choice([0.0, -0.0, 5e-324, -5e-324, 1e308, -1e308, np.inf, -np.inf], size),
+        np.full(size, -0.0),
+        np.full(size, -np.inf),
+    ]
+    for values in rows:
+        assert _extremes(values) == (values.min(), values.max())
+        assert _extremes(values[::-1]) == (values.min(), values.max())
+
+
+def test_extremes_are_found_in_vectors():
+    _extremes(np.zeros(8))
+    for signature in _extremes.signatures:
+        assert re.search(r"<\d+ x i64>", _extremes.inspect_llvm(signature))
 
 
 # --- random numbers ---------------------------------------------------------------------------

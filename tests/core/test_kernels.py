@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core.caching import NullCache
 
 import gbrank
 from gbrank.core.kernels import EXACT_MATH, LOOP_MATH, Kernel, kernel
@@ -262,6 +263,21 @@ def twice(x):
 @kernel()
 def four_times(x):
     return twice(twice(x))
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_kernels_take_the_widest_registers_unless_told_not_to(wide):
+    @kernel(wide=wide)
+    def total(values):
+        result = 0.0
+        for i in range(len(values)):
+            result += 0.5 * values[i]
+        return result
+
+    total.dispatcher._cache = NullCache()  # of code from the disk there is nothing to see
+    assert total(np.ones(40)) == 20.0
+    for text in total.dispatcher.inspect_llvm().values():
+        assert ('"prefer-vector-width"="512"' in text) == wide
 
 
 def test_a_part_of_kernels_cannot_be_called_alone():
