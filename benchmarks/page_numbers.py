@@ -27,6 +27,7 @@ PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
     ROOT / "docs" / "benchmarks" / "index.md",
+    ROOT / "docs" / "theory" / "papers.md",
 ]
 PLACE = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
@@ -150,6 +151,13 @@ def seen(to_root: str) -> str:
     )
 
 
+def verdicts(to_root: str) -> str:
+    """How often each claim of the papers holds in our own runs."""
+    text = (RESULTS / "RESULTS.md").read_text(encoding="utf-8").partition("<!-- claims -->\n")[2]
+    shown = text.partition("\n\n")[2].partition("\n\n")[0]
+    return f"{shown}\n\nEach with its test: [results]({to_root}benchmarks/results/RESULTS.md)."
+
+
 def speed(to_root: str) -> str:
     """Steps by length of lists, and trainings, against LightGBM's own objectives."""
     kept = json.loads((RESULTS / "speed.json").read_text(encoding="utf-8"))
@@ -180,7 +188,9 @@ def speed(to_root: str) -> str:
         if "lists of" in r["task"]
     ]  # fmt: skip
     metrics = table(["metric in training", "times faster than LightGBM's"], rows)
-    return f"{steps}\n\n{trainings}\n\n{metrics}"
+    of = kept["provenance"]
+    machine = paragraph(f"On {of['cpus']} cores of an {of['cpu']} ({of['vector units']}):")
+    return f"{machine}\n\n{steps}\n\n{trainings}\n\n{metrics}"
 
 
 def first_minute(to_root: str) -> str:
@@ -318,6 +328,7 @@ FILL: dict[str, Callable[[str], str]] = {
         objectives,
         recommend,
         seen,
+        verdicts,
         speed,
         large,
         metric_losses,

@@ -22,7 +22,7 @@ from gbrank.core import atomic_file
 from gbrank.metrics import holm, sign_flip_test
 from gbrank.noise.contestants import is_learner
 from gbrank.noise.presets import Preset
-from gbrank.noise.trial import Result, Trial
+from gbrank.noise.trial import VALUE_STEP, Result, Trial
 
 NAN = float("nan")
 RESAMPLES = 9_999
@@ -231,7 +231,7 @@ def paired(
     found = Difference(len(common), float(per_trial.mean()), NAN, NAN, NAN, paired_t(per_trial))
     if len(influence) > 1:
         found.low, found.high = bootstrap_interval(influence)
-        found.p_queries = sign_flip_test(weighted, RESAMPLES, 0)
+        found.p_queries = sign_flip_test(weighted, RESAMPLES, 0, VALUE_STEP)
     return found
 
 

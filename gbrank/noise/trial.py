@@ -15,6 +15,11 @@ from gbrank.noise.linear import fit_linear
 from gbrank.noise.presets import Preset
 from gbrank.noise.sources import Lists, Source, seed_of
 
+#: Values of queries are rounded to multiples of it and means to so many digits, so that they pack
+#: well. Differences of values are known to as much: tests count as ties what may be one.
+VALUE_STEP = 2.0**-16
+_DIGITS = 7
+
 
 class Trial(NamedTuple):
     """What tells one trial of a run from the others."""
@@ -34,7 +39,8 @@ class Result:
     ----------
     means : mean of each metric over the test queries that have a relevant document.
     queries : the test queries.
-    values : float32 array (metrics, queries); nan for a query without a relevant document.
+    values : float32 array (metrics, queries), multiples of ``VALUE_STEP``; nan for a query without
+        a relevant document.
     trees : number of trees (or steps) used.
     curve : validation NDCG@5 after each tree, where the preset asks for it.
     noise : how noisy the training labels were.
@@ -81,17 +87,25 @@ def run_trial(preset: Preset, source: Source, trial: Trial) -> Result:
     )
     values = np.array([table[name][0] for name in preset.metrics])
     means = {
-        name: float(np.mean(row[~np.isnan(row)]))
+        name: round(float(np.mean(row[~np.isnan(row)])), _DIGITS)
         for name, row in zip(preset.metrics, values, strict=True)
     }
     return Result(
         means=means,
         queries=test.layout.query_ids.astype(np.int64),
-        values=values.astype(np.float32),
+        values=rounded(values),
         trees=fit.trees,
         curve=fit.curve if preset.curves else (),
-        noise={"documents": report.document_noise, "pairs": report.pair_noise},
+        noise={
+            "documents": round(report.document_noise, _DIGITS),
+            "pairs": round(report.pair_noise, _DIGITS),
+        },
     )
+
+
+def rounded(values: np.ndarray) -> np.ndarray:
+    """Return values of queries as they are kept."""
+    return (np.round(values / VALUE_STEP) * VALUE_STEP).astype(np.float32)
 
 
 class _Key:

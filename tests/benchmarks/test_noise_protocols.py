@@ -6,10 +6,13 @@ import subprocess
 import tarfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gbrank import get_objective
+from gbrank.noise.archive import read_archive
 from gbrank.noise.presets import load_preset
+from gbrank.noise.trial import rounded
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 #: By the documentation.
@@ -111,8 +114,35 @@ def test_xia():
 ARCHIVES = sorted(BENCHMARKS.glob("results/*/*.tar.xz"))
 
 
+#: The data sets on which each experiment of a paper is kept.
+TWO = {"MQ2008", "MSLR_merged"}
+FOUR = {*TWO, "MQ2007_partial", "OHSUMED_QLN"}
+KEPT = {
+    **dict.fromkeys([*BRUCH, "bruch2021-table1-yahoo"], TWO),
+    "bruch2021-table1-all-pairs": {"MQ2008"},
+    "ravikumar2011-table1": FOUR,
+    "ravikumar2011-qnorm": FOUR,
+    "xia2009-topk": {*TWO, "OHSUMED_QLN", "table_www2018", "target_types_sigir2017"},
+}
+
+
 def test_there_are_trials():
     assert {path.parent.name for path in ARCHIVES} >= {"noise", "papers"}
+    kept = {path.name.removesuffix(".tar.xz"): path for path in ARCHIVES if path.match("papers/*")}
+    assert kept.keys() == KEPT.keys()
+    for name, sets in KEPT.items():
+        with tarfile.open(kept[name]) as archive:
+            found = {run["data"] for run in json.load(archive.extractfile("runs.json"))}
+        assert found == sets, name
+
+
+@pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_values_are_kept_as_trials_round_them(path):
+    """Ties of differences are those within this rounding, and rounded values are light."""
+    for run in read_archive(path):
+        for result, _ in run.results.values():
+            values = result.values[~np.isnan(result.values)]
+            np.testing.assert_array_equal(values, rounded(values))
 
 
 @pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: f"{path.parent.name}-{path.name}")

@@ -7,6 +7,7 @@ pytest.importorskip("scipy")
 
 from preferences import BASES, CENTERED, load_parts
 from preferences_linear import DRAWS, LinearTask
+from preferences_report import Results, ridge_ranges
 
 from gbrank import UStatistic
 
@@ -32,3 +33,26 @@ def test_draws_of_one_form_serve_the_other(task, order):
         np.testing.assert_allclose(found[1], expected[1], rtol=1e-6)
     printed, centered = (task.at_zero(make, zeros)[0] for make in makes)
     assert np.abs(printed - centered).max() > 0.1 * np.abs(printed).max()
+
+
+@pytest.mark.parametrize(
+    ("far", "expected"),
+    [
+        # three seeds: 4.303 standard errors of the mean make a 95% interval
+        ([0.002, 0.003, 0.004], "yes"),  # .003 with +-.0025
+        ([0.020, 0.021, 0.022], "no"),
+        ([0.005, 0.010, 0.021], "cannot be told"),
+        ([0.002], "not tested"),
+    ],
+)
+def test_verdicts_on_lambda(far, expected):
+    rows = [
+        {"set": "data", "loss": "ridge", "ridge": ridge, "seed": seed, "risk": 0.3 + risk}
+        for seed, distance in enumerate(far)
+        for ridge, risk in ((0.1, 0.0), (1.0, distance / 2), (10.0, distance))
+    ]
+    [found] = ridge_ranges(Results(rows))
+    assert (found.data_set, found.form) == ("data", "as printed")
+    assert (found.least[0], found.largest[0]) == (0.1, 10.0)
+    assert found.widths == pytest.approx(far)
+    assert found.verdict() == expected

@@ -118,6 +118,17 @@ def test_random_sign_flips_agree_with_scipy(shift):
     assert sign_flip_test(differences, 1, 0) in (0.5, 1.0)  # the signs found are one of the two
 
 
+def test_sums_that_are_equal_but_for_rounding_count_as_large():
+    """Differences of NDCG@1 or precision@3 are thirds; rounded ones must find the same ties."""
+    thirds = np.random.default_rng(0).integers(-3, 4, 200)
+    exact = sign_flip_test(thirds.astype(float), 9_999, 0)
+    step = 2.0**-16
+    kept = np.round(thirds / 3 / step) * step
+    assert sign_flip_test(kept, 9_999, 0, precision=step) == exact
+    assert sign_flip_test((thirds / 3).astype(np.float32), 9_999, 0, precision=1e-7) == exact
+    assert sign_flip_test(kept, 9_999, 0) < exact
+
+
 def test_holm_spelled_out():
     # sorted: .01 * 4, .02 * 3, .03 * 2 (not below the one before), .9 * 1
     assert holm([0.03, 0.01, 0.9, 0.02]) == pytest.approx([0.06, 0.04, 0.9, 0.06])

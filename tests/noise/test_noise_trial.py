@@ -10,7 +10,7 @@ from gbrank.noise.corruption import click_probabilities, corrupt, label_probabil
 from gbrank.noise.floors import PENALTIES, ridge_weights, zscore_within
 from gbrank.noise.presets import Noise, list_presets, load_preset, restore_preset
 from gbrank.noise.sources import open_source, seed_of
-from gbrank.noise.trial import Trial, all_trials, run_trial
+from gbrank.noise.trial import VALUE_STEP, Trial, all_trials, run_trial
 
 FIRST = Trial("small", "labels", 0.5, "lightgbm:lambdarank", 1)
 
@@ -61,8 +61,14 @@ def test_trial_equals_lightgbm_called_by_hand(preset, source):
     booster = lgb.train(params, lgb.Dataset(noisy.X, noisy.y, group=sizes[0]), 5)
     scores = booster.predict(test.X, num_iteration=found.trees)
     assert found.means["ndcg@10"] == pytest.approx(
-        ndcg_score(test.y, scores, group=sizes[2], k=10), abs=1e-12
+        ndcg_score(test.y, scores, group=sizes[2], k=10), abs=1e-7
     )
+    exact = ndcg_score(test.y, scores, group=sizes[2], k=10, per_query=True)
+    np.testing.assert_allclose(
+        found.values[list(found.means).index("ndcg@10")], exact, rtol=0, atol=VALUE_STEP / 2
+    )
+    steps = found.values.astype(float) / VALUE_STEP
+    np.testing.assert_array_equal(steps[~np.isnan(steps)] % 1, 0)
     assert 1 <= found.trees <= 5
     # the best number of trees is that of the highest NDCG@5 on validation
     quality = [
